@@ -1,0 +1,11 @@
+"""gqlib: the library under the executable, critical edition of *Gradient Q(σ, λ)*.
+
+`import gqlib` loads numpy and scipy alone; sympy, matplotlib and numba come in with the modules that need them.
+"""
+
+from gqlib.mdp import FiniteMDP, stationary_distribution
+from gqlib.prediction import PredictionProblem
+
+__version__ = "0.1.0"
+
+__all__ = ["FiniteMDP", "PredictionProblem", "__version__", "stationary_distribution"]

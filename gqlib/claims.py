@@ -1,0 +1,106 @@
+"""The register of claims: what the paper says, what holds of it, and the cell and test that show it.
+
+The register is `book/claims.yml`, which ships with the package. An entry has an `id`, a place in the paper (`where`),
+the numbered objects it covers (`items`), what the paper `says` in our words, a `verdict`, a `correction` or `readings`
+where they apply, and `evidence`: labelled cells of chapters, and tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gqlib import _validate as check
+
+VERDICTS = ("verified", "corrected", "refuted", "reproduced", "not reproduced", "underspecified")
+FIELDS = frozenset({"id", "where", "items", "says", "verdict", "correction", "readings", "evidence"})
+# A verdict of the first kind must say what is right instead, one of the second kind what the readings are.
+NEEDS = {"corrected": "correction", "refuted": "correction", "underspecified": "readings"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper; `cells` are (chapter, label) pairs and `tests` are pytest node names."""
+
+    id: str
+    section: str
+    label: str
+    items: tuple[str, ...]
+    says: str
+    verdict: str
+    correction: str
+    readings: str
+    cells: tuple[tuple[str, str], ...]
+    tests: tuple[str, ...]
+
+
+def load_claims(path: str | Path | None = None) -> list[Claim]:
+    """Read and check the register; without `path`, the one that ships with the package.
+
+    Examples
+    --------
+    >>> all(claim.verdict in VERDICTS for claim in load_claims())
+    True
+    """
+    import yaml
+
+    source = Path(__file__).with_name("claims.yml") if path is None else Path(path)
+    entries = yaml.safe_load(source.read_text(encoding="utf-8"))
+    if not isinstance(entries, list):
+        raise ValueError(f"path is {source.name}; it should hold a list of claims")
+    claims = [_claim(entry) for entry in entries]
+    repeated = [name for name, times in Counter(claim.id for claim in claims).items() if times > 1]
+    if repeated:
+        raise ValueError(f"id is {repeated[0]!r} in several claims; it should be unique")
+    return claims
+
+
+def _claim(entry: Any) -> Claim:
+    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+        raise ValueError(f"claim is {check.brief(entry)}; it should be a mapping with an id")
+    name = entry["id"]
+    unknown = set(entry) - FIELDS
+    if unknown:
+        raise ValueError(f"claim {name} has a field {sorted(unknown)[0]!r}; it should be one of {sorted(FIELDS)}")
+    verdict = check.choice(f"verdict of claim {name}", entry.get("verdict"), VERDICTS)
+    needed = NEEDS.get(verdict)
+    if needed and not entry.get(needed):
+        raise ValueError(f"{needed} of claim {name} is missing; a claim that is {verdict} should have it")
+    where, evidence = entry.get("where"), entry.get("evidence")
+    if not isinstance(where, dict) or not {"section", "label"} <= set(where) or not entry.get("says"):
+        raise ValueError(f"claim {name} should have `where` with section and label, and `says`")
+    if not isinstance(evidence, list) or not evidence:
+        raise ValueError(f"evidence of claim {name} is {check.brief(evidence)}; it should be a list")
+    return Claim(
+        id=name,
+        section=str(where["section"]),
+        label=str(where["label"]),
+        items=tuple(entry.get("items") or ()),
+        says=str(entry["says"]).strip(),
+        verdict=verdict,
+        correction=str(entry.get("correction") or "").strip(),
+        readings=str(entry.get("readings") or "").strip(),
+        cells=tuple((proof["chapter"], proof["cell"]) for proof in evidence if "cell" in proof),
+        tests=tuple(proof["test"] for proof in evidence if "test" in proof),
+    )
+
+
+def count_verdicts(claims: Iterable[Claim]) -> dict[str, int]:
+    """How many claims have each verdict, in the order of VERDICTS."""
+    counts = Counter(claim.verdict for claim in claims)
+    return {verdict: counts[verdict] for verdict in VERDICTS}
+
+
+def render(claims: Iterable[Claim], *, links: bool = False) -> str:
+    """The claims as a Markdown table, one line each; with `links`, evidence cells link into the book."""
+    rows = ["| where | the paper says | verdict | evidence |", "|---|---|---|---|"]
+    for claim in claims:
+        cells = [f"[{chapter}]({chapter}.ipynb#{label})" if links else chapter for chapter, label in claim.cells]
+        told = claim.correction or claim.readings
+        text = claim.says + (f" **{told}**" if told else "")
+        columns = [f"{claim.section}, {claim.label}", text, claim.verdict, ", ".join(dict.fromkeys(cells))]
+        rows.append("| " + " | ".join(column.replace("|", "\\|").replace("\n", " ") for column in columns) + " |")
+    return "\n".join(rows)

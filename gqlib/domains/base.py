@@ -1,0 +1,64 @@
+"""What every prediction domain hands out: an exact problem, a first weight vector, and trajectories.
+
+A trajectory is a set of arrays with one row a step, which is all that a learner sees:
+φ_k, R, φ_{k+1}, E_πφ(S_{k+1}, ·) and whether an episode (and so the trace) ends after the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.prediction import LinearPrediction
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Arrays of T steps: phi, phi_next, phi_next_expected (T, d), reward (T,), ends (T,) of bool."""
+
+    phi: Array
+    reward: Array
+    phi_next: Array
+    phi_next_expected: Array
+    ends: np.typing.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.reward)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A prediction domain: `problem` is exact, `trajectory(steps, rng)` is a sample of it."""
+
+    name: str
+    problem: LinearPrediction
+    theta0: Array
+    sampler: Callable[[int, np.random.Generator], Trajectory]
+
+    def trajectory(self, steps: int, rng: np.random.Generator) -> Trajectory:
+        """A trajectory of `steps` steps; every random number comes from `rng`."""
+        return self.sampler(check.integer("steps", steps, low=1), check.generator("rng", rng))
+
+
+def sample_chain(chain: Array, start: Array, steps: int, rng: np.random.Generator) -> np.typing.NDArray[np.intp]:
+    """Steps + 1 indices of a finite chain with restarts: where a row falls short of one, `start` is drawn anew.
+
+    Two uniform numbers a step are drawn, so that the path depends on the generator alone.
+    """
+    cumulative = np.cumsum(chain, axis=1)
+    begin = np.cumsum(start)
+    draws = rng.random((steps + 1, 2))
+    n = len(start)
+    path = np.empty(steps + 1, dtype=np.intp)
+    path[0] = min(int(np.searchsorted(begin, draws[0, 0] * begin[-1], side="right")), n - 1)
+    for k in range(steps):
+        index = int(np.searchsorted(cumulative[path[k]], draws[k + 1, 0], side="right"))
+        if index >= n:  # the missing mass, or rounding of a row that sums to one
+            short = cumulative[path[k], -1] < 1.0 - check.PROBABILITY_TOLERANCE
+            index = int(np.searchsorted(begin, draws[k + 1, 1] * begin[-1], side="right")) if short else n - 1
+        path[k + 1] = min(index, n - 1)
+    return path

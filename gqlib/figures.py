@@ -1,0 +1,80 @@
+"""The look of the book's figures, and the few plots that several chapters share: data in, axes out.
+
+Figures are drawn on white; the book's style sheet turns them over in dark mode, keeping the hues.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+# Okabe & Ito (2008): eight colours that people with any common colour vision tell apart.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+# Line styles go with the colours, so that a figure reads in grey as well.
+CYCLE = ((BLUE, "-"), (RED, "--"), (GREEN, "-."), (PINK, ":"), (ORANGE, (0, (5, 1, 1, 1))), (SKY, (0, (3, 2))))
+
+STYLE: dict[str, Any] = {
+    "figure.figsize": (7.0, 3.6),
+    "figure.dpi": 110,
+    "savefig.dpi": 110,
+    "figure.constrained_layout.use": True,
+    "font.size": 10,
+    "lines.linewidth": 2.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "image.cmap": "cividis",
+}
+
+
+def new(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
+    """A figure and its axes in the book's style; `options` go to `matplotlib.pyplot.subplots`."""
+    import matplotlib
+    from cycler import cycler  # type: ignore[import-untyped,unused-ignore]
+    from matplotlib import pyplot
+
+    matplotlib.rcParams.update(STYLE)
+    colours, styles = zip(*CYCLE, strict=True)
+    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=colours) + cycler(linestyle=styles)
+    figure, axes = pyplot.subplots(rows, columns, **options)
+    return figure, axes
+
+
+def show(figure: Any) -> None:
+    """Hand the figure to the notebook as its only output (nothing where there is no notebook)."""
+    from matplotlib import pyplot
+
+    try:
+        from IPython.display import display
+    except ImportError:
+        return
+    display(figure)  # type: ignore[no-untyped-call,unused-ignore]
+    pyplot.close(figure)
+
+
+def band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: Any) -> tuple[Any, Any]:
+    """The mean over runs (rows) with its 95% interval as a band, by Student's t.
+
+    Returns the mean and the half width, so that a notebook can assert on what is plotted.
+    """
+    from scipy import stats
+
+    data = np.asarray(runs, dtype=float)
+    mean = data.mean(axis=0)
+    half = stats.t.ppf(0.975, len(data) - 1) * data.std(axis=0, ddof=1) / np.sqrt(len(data))
+    (line,) = axes.plot(x, mean, label=label, **options)
+    axes.fill_between(x, mean - half, mean + half, alpha=0.25, color=line.get_color(), linewidth=0)
+    return mean, half

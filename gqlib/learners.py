@@ -1,0 +1,158 @@
+r"""Reference updates: one step of each learner, written like the paper's equations.
+
+A step sees φ_k, R, φ_{k+1} and E_πφ(S_{k+1}, ·), the last two zero where an episode ends. With ρ = γλ,
+
+    e_k = ρ e_{k−1} + φ_k                                                       (Algorithm 1)
+    δ_k = R + γ θ_kᵀ(σφ_{k+1} + (1−σ)E_πφ) − θ_kᵀφ_k                            (before Eq. (20))
+    v_{k+1} = {σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1})} e_kᵀ                     (23)
+    ω_{k+1} = ω_k + β(δ_k e_k − φ_k φ_kᵀω_k)                                    (25)
+    θ_{k+1} = θ_k + α(δ_k e_k − γ v ω_k)                                        (26)
+
+The functions are pure: arrays in, new arrays out. Any finite σ is taken, since the paper's dynamic σ can leave [0, 1].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+
+
+def mix(sigma: float, phi_next: Array, phi_next_expected: Array) -> Array:
+    """σφ_{k+1} + (1−σ)E_πφ, written so that σ drops out to the bit where the two agree."""
+    return phi_next_expected + sigma * (phi_next - phi_next_expected)
+
+
+def _settings(sigma: float, lam: float, gamma: float, alpha: float) -> tuple[float, float, float, float]:
+    return (
+        check.scalar("sigma", sigma),
+        check.scalar("lam", lam, low=0.0, high=1.0),
+        check.scalar("gamma", gamma, low=0.0, high=1.0),
+        check.scalar("alpha", alpha, low=0.0),
+    )
+
+
+def _vectors(theta: ArrayLike, **others: ArrayLike) -> list[Array]:
+    first = check.array("theta", theta, (None,))
+    return [first] + [check.array(name, value, first.shape) for name, value in others.items()]
+
+
+def semi_gradient_step(
+    theta: ArrayLike,
+    trace: ArrayLike,
+    phi: ArrayLike,
+    reward: float,
+    phi_next: ArrayLike,
+    phi_next_expected: ArrayLike,
+    *,
+    sigma: float,
+    lam: float,
+    gamma: float,
+    alpha: float,
+) -> tuple[Array, Array, float]:
+    """One step of semi-gradient Q(σ, λ), the backward view of Eq. (10): θ + α δ e.
+
+    Returns
+    -------
+    theta, trace, delta
+
+    Examples
+    --------
+    >>> theta, trace, delta = semi_gradient_step([1.0], [0.0], [1.0], 0.5, [2.0], [3.0],
+    ...                                          sigma=0.5, lam=0.0, gamma=1.0, alpha=0.1)
+    >>> theta.tolist(), trace.tolist(), delta
+    ([1.2], [1.0], 2.0)
+    """
+    sigma, lam, gamma, alpha = _settings(sigma, lam, gamma, alpha)
+    weights, old, now, sampled, expected = _vectors(
+        theta, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+    )
+    e = gamma * lam * old + now
+    delta = check.scalar("reward", reward) + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
+    return weights + alpha * delta * e, e, float(delta)
+
+
+def correction(
+    sigma: float, lam: float, phi_next: Array, phi_next_expected: Array
+) -> Array:
+    """U with v = u eᵀ, Eq. (23): σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1})."""
+    return sigma * (1.0 - lam) * phi_next + (1.0 - sigma) * (phi_next_expected - lam * phi_next)
+
+
+def gq_step(
+    theta: ArrayLike,
+    omega: ArrayLike,
+    trace: ArrayLike,
+    phi: ArrayLike,
+    reward: float,
+    phi_next: ArrayLike,
+    phi_next_expected: ArrayLike,
+    *,
+    sigma: float,
+    lam: float,
+    gamma: float,
+    alpha: float,
+    beta: float,
+) -> tuple[Array, Array, Array, float]:
+    """One step of GQ(σ, λ), Eqs. (25)–(26), with v of the same step; v ω = u (eᵀω) costs O(d).
+
+    Returns
+    -------
+    theta, omega, trace, delta
+
+    Examples
+    --------
+    >>> theta, omega, trace, delta = gq_step([1.0], [1.0], [0.0], [1.0], 0.5, [2.0], [3.0],
+    ...                                      sigma=0.5, lam=0.0, gamma=1.0, alpha=0.1, beta=0.1)
+    >>> theta.round(4).tolist(), omega.tolist(), trace.tolist(), delta
+    ([0.95], [1.1], [1.0], 2.0)
+    """
+    sigma, lam, gamma, alpha = _settings(sigma, lam, gamma, alpha)
+    beta = check.scalar("beta", beta, low=0.0)
+    weights, aux, old, now, sampled, expected = _vectors(
+        theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+    )
+    e = gamma * lam * old + now
+    delta = check.scalar("reward", reward) + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
+    v_omega = correction(sigma, lam, sampled, expected) * (e @ aux)
+    new_theta = weights + alpha * (delta * e - gamma * v_omega)
+    new_omega = aux + beta * (delta * e - now * (now @ aux))
+    return new_theta, new_omega, e, float(delta)
+
+
+def gq_step_lagged(
+    theta: ArrayLike,
+    omega: ArrayLike,
+    trace: ArrayLike,
+    v: ArrayLike,
+    phi: ArrayLike,
+    reward: float,
+    phi_next: ArrayLike,
+    phi_next_expected: ArrayLike,
+    *,
+    sigma: float,
+    lam: float,
+    gamma: float,
+    alpha: float,
+    beta: float,
+) -> tuple[Array, Array, Array, Array, float]:
+    """One step of Algorithm 1 as printed: θ uses v_k of the step before, v_0 = 0; v is a (d, d) matrix.
+
+    Returns
+    -------
+    theta, omega, trace, v, delta
+    """
+    sigma, lam, gamma, alpha = _settings(sigma, lam, gamma, alpha)
+    beta = check.scalar("beta", beta, low=0.0)
+    weights, aux, old, now, sampled, expected = _vectors(
+        theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+    )
+    before = check.array("v", v, (len(weights), len(weights)))
+    e = gamma * lam * old + now
+    delta = check.scalar("reward", reward) + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
+    after = np.outer(correction(sigma, lam, sampled, expected), e)
+    new_theta = weights + alpha * (delta * e - gamma * (before @ aux))
+    new_omega = aux + beta * (delta * e - now * (now @ aux))
+    return new_theta, new_omega, e, after, float(delta)

@@ -1,0 +1,175 @@
+r"""Finite Markov decision processes, policies and their values.
+
+An MDP has S states, A actions, P(s'|s, a), r(s, a) and a discount γ.
+A policy ν(a|s) turns it into two chains, one on states and one on state–action pairs,
+
+    P^ν[s, s'] = Σ_a ν(a|s) P(s'|s, a)        P^ν[(s,a), (s',a')] = P(s'|s, a) ν(a'|s'),
+
+the second of which is the one that the paper's Eqs. (1)–(2) need:
+q^ν = r + γ P^ν q^ν on pairs, where r(s, a) does not depend on the policy.
+Pairs are numbered s·A + a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+
+
+def leaves_surely(chain: Array) -> bool:
+    """Whether a substochastic chain is left with probability one from every state.
+
+    That is so exactly when every state has a path to a row that sums to less than one;
+    then I − chain is invertible.
+    """
+    n = len(chain)
+    leaks = chain.sum(axis=1) < 1.0 - check.PROBABILITY_TOLERANCE
+    # Walk backwards from an outside node n, which every leaking row leads to.
+    backwards = np.zeros((n + 1, n + 1))
+    backwards[:n, :n] = (chain > 0).T
+    backwards[n, :n] = leaks
+    reached = breadth_first_order(csr_array(backwards), n, return_predecessors=False)
+    return len(reached) == n + 1
+
+
+def stationary_distribution(chain: ArrayLike) -> Array:
+    """The unique stationary law of a finite chain.
+
+    By the elimination of Grassmann, Taksar and Heyman, which subtracts nothing and so keeps full
+    relative accuracy even where the law spans many orders of magnitude.
+
+    Parameters
+    ----------
+    chain : array_like, (n, n)
+        Transition matrix; rows sum to one. Transient states are allowed (their probability is zero),
+        two recurrent classes are not.
+
+    Returns
+    -------
+    ndarray, (n,)
+
+    Examples
+    --------
+    >>> stationary_distribution([[0.5, 0.5], [1.0, 0.0]]).round(4).tolist()
+    [0.6667, 0.3333]
+    """
+    p = check.array("chain", chain, (None, None))
+    p = check.distributions("chain", p, (len(p), len(p)))
+    count, label = connected_components(csr_array(p > 0), directed=True, connection="strong")
+    closed = [c for c in range(count) if not (p[np.ix_(label == c, label != c)] > 0).any()]
+    if len(closed) != 1:
+        raise ValueError(
+            f"chain has {len(closed)} recurrent classes; it should have one, or its stationary law is not unique"
+        )
+    members = np.flatnonzero(label == closed[0])
+    work = p[np.ix_(members, members)]
+    for k in range(len(members) - 1, 0, -1):
+        work[:k, k] /= work[k, :k].sum()
+        work[:k, :k] += np.outer(work[:k, k], work[k, :k])
+    law = np.ones(len(members))
+    for k in range(1, len(members)):
+        law[k] = law[:k] @ work[:k, k]
+    result = np.zeros(len(p))
+    result[members] = law / law.sum()
+    return result
+
+
+class FiniteMDP:
+    """A finite MDP.
+
+    Parameters
+    ----------
+    transitions : array_like, (S, A, S)
+        P(s'|s, a). Rows of terminal states are not used; they may be zero.
+    rewards : array_like, (S, A) or (S, A, S)
+        r(s, a), or r(s, a, s'), which is averaged over s'.
+    gamma : float in [0, 1]
+        One only where terminal states are reached surely.
+    terminal : iterable of int
+        States in which an episode ends: their value is zero.
+
+    Examples
+    --------
+    One state that ends with probability one half, reward 1 a step:
+
+    >>> mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
+    >>> mdp.v([[1.0], [1.0]]).tolist()
+    [2.0, 0.0]
+    """
+
+    def __init__(
+        self, transitions: ArrayLike, rewards: ArrayLike, gamma: float, terminal: Iterable[int] = ()
+    ) -> None:
+        p = check.array("transitions", transitions, (None, None, None))
+        n_states, n_actions = p.shape[:2]
+        p = check.array("transitions", p, (n_states, n_actions, n_states))
+        self.terminal = tuple(sorted({check.integer("terminal", s, low=0, high=n_states - 1) for s in terminal}))
+        self.is_terminal = np.zeros(n_states, dtype=bool)
+        self.is_terminal[list(self.terminal)] = True
+        check.distributions("transitions", p, p.shape, allow_less=True)
+        short = (np.abs(p.sum(axis=2) - 1.0) > check.PROBABILITY_TOLERANCE).any(axis=1) & ~self.is_terminal
+        if short.any():
+            check.distributions("transitions", p[~self.is_terminal], (None, n_actions, n_states))
+        r = check.array("rewards", rewards, (n_states, n_actions) + (n_states,) * (np.ndim(rewards) == 3))
+        self.gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
+        if self.gamma == 1.0 and not self.terminal:
+            raise ValueError("gamma is 1.0; without terminal states it should be in [0, 1)")
+        self.transitions = check.frozen(p)
+        self.rewards = check.frozen((p * r).sum(axis=2) if r.ndim == 3 else r)
+        self.n_states, self.n_actions = n_states, n_actions
+
+    def policy(self, policy: ArrayLike, name: str = "policy") -> Array:
+        """The policy as an (S, A) array, checked to be one of this MDP."""
+        return check.distributions(name, policy, (self.n_states, self.n_actions))
+
+    def pair_chain(self, policy: ArrayLike) -> Array:
+        """P^ν on state–action pairs, (SA, SA), pair index s·A + a (corrects the paper's sizes at Eq. (2))."""
+        nu = self.policy(policy)
+        size = self.n_states * self.n_actions
+        return np.asarray((self.transitions[:, :, :, None] * nu).reshape(size, size))
+
+    def state_chain(self, policy: ArrayLike) -> Array:
+        """P^ν on states, (S, S)."""
+        return np.asarray(np.einsum("sa,sat->st", self.policy(policy), self.transitions))
+
+    def surviving_pair_chain(self, policy: ArrayLike) -> Array:
+        """P^ν on pairs with nothing leading into or out of a terminal state: rows may sum to less than one."""
+        ends = np.repeat(self.is_terminal, self.n_actions)
+        chain = self.pair_chain(policy)
+        chain[ends] = 0.0
+        chain[:, ends] = 0.0
+        return chain
+
+    def surviving_state_chain(self, policy: ArrayLike) -> Array:
+        """P^ν on states with nothing leading into or out of a terminal state."""
+        chain = self.state_chain(policy)
+        chain[self.is_terminal] = 0.0
+        chain[:, self.is_terminal] = 0.0
+        return chain
+
+    def q(self, policy: ArrayLike) -> Array:
+        """q^ν, (S, A): the solution of q = r + γ P^ν q, Eqs. (1)–(2); zero in terminal states."""
+        chain = self.surviving_pair_chain(policy)
+        if self.gamma == 1.0 and not leaves_surely(chain):
+            raise ValueError(
+                "gamma is 1.0; under this policy terminal states are not reached surely, so it should be below 1"
+            )
+        rewards = np.where(self.is_terminal[:, None], 0.0, self.rewards)
+        values = np.linalg.solve(np.eye(len(chain)) - self.gamma * chain, rewards.ravel())
+        return np.asarray(values.reshape(self.n_states, self.n_actions))
+
+    def v(self, policy: ArrayLike) -> Array:
+        """v^ν(s) = Σ_a ν(a|s) q^ν(s, a), (S,)."""
+        nu = self.policy(policy)
+        return np.asarray((nu * self.q(nu)).sum(axis=1))
+
+    def __repr__(self) -> str:
+        ends = f", terminal={self.terminal}" if self.terminal else ""
+        return f"FiniteMDP({self.n_states} states, {self.n_actions} actions, gamma={self.gamma:g}{ends})"

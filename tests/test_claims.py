@@ -1,0 +1,100 @@
+"""The register of claims is well formed, covers the paper, and its evidence exists."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gqlib.claims import VERDICTS, count_verdicts, load_claims, render
+from gqlib.paper import NUMBERED_ITEMS
+
+ROOT = Path(__file__).parents[1]
+CLAIMS = load_claims()
+GOOD = {
+    "id": "x",
+    "where": {"section": "S", "label": "Eq. (1)"},
+    "items": ["Eq. (1)"],
+    "says": "Something.",
+    "verdict": "verified",
+    "evidence": [{"test": "tests/test_claims.py::test_evidence_exists"}],
+}
+
+
+def labels_before_code(chapter):
+    """Labels of a chapter's text that stand directly before a code cell."""
+    text = (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^\(([\w-]+)\)=\n+```\{code-cell\}", text, flags=re.MULTILINE))
+
+
+def test_functions(path):
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+test_functions.__test__ = False
+
+
+def test_the_package_ships_the_register_of_the_book():
+    assert load_claims() == load_claims(ROOT / "book" / "claims.yml")
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_evidence_exists(claim):
+    assert claim.cells
+    assert claim.tests
+    for chapter, label in claim.cells:
+        assert label in labels_before_code(chapter), f"{chapter}: no code cell labelled {label}"
+    for test in claim.tests:
+        path, name = test.split("::")
+        assert re.sub(r"\[.*", "", name) in test_functions(path), test
+
+
+def test_every_numbered_object_of_the_paper_is_covered():
+    covered = {item for claim in CLAIMS for item in claim.items}
+    assert set(NUMBERED_ITEMS) - covered == set()
+    assert covered - set(NUMBERED_ITEMS) == set(), "the register names objects that the paper does not have"
+
+
+def test_counts_add_up():
+    counts = count_verdicts(CLAIMS)
+    assert tuple(counts) == VERDICTS
+    assert sum(counts.values()) == len(CLAIMS)
+
+
+def test_render_has_a_row_for_each_claim_and_escapes_bars(tmp_path):
+    claims = load_claims(write(tmp_path, [GOOD | {"says": "a | b"}]))
+    lines = render(claims).splitlines()
+    assert len(lines) == 3
+    assert "a \\| b" in lines[2]
+
+
+def write(folder, entries):
+    path = folder / "claims.yml"
+    path.write_text(yaml.safe_dump(entries), encoding="utf-8")
+    return path
+
+
+def test_a_good_entry_loads(tmp_path):
+    (claim,) = load_claims(write(tmp_path, [GOOD]))
+    assert (claim.id, claim.verdict, claim.items) == ("x", "verified", ("Eq. (1)",))
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"id": "x"}, "list of claims"),
+        ([GOOD, GOOD], "unique"),
+        ([GOOD | {"verdict": "wrong"}], "verdict of claim x is 'wrong'"),
+        ([GOOD | {"verdict": "corrected"}], "correction of claim x is missing"),
+        ([GOOD | {"verdict": "underspecified"}], "readings of claim x is missing"),
+        ([GOOD | {"evidence": []}], "evidence of claim x"),
+        ([GOOD | {"where": {}}], "`where`"),
+        ([GOOD | {"author": "me"}], "field 'author'"),
+        (["x"], "mapping"),
+    ],
+)
+def test_a_bad_register_is_refused(tmp_path, entries, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        load_claims(write(tmp_path, entries))
