@@ -1,0 +1,208 @@
+r"""Intervals for what runs show: bootstrap, Student and tolerance intervals.
+
+Three questions, three intervals. *Where is the mean (or the variance, or the median) over all seeds?* A
+confidence interval: the bootstrap resamples runs and needs no model; its percentile form takes quantiles of
+the resampled statistic, BCa shifts those quantiles for bias and skewness (B. Efron, "Better bootstrap
+confidence intervals", 1987). *And where only means and variances are kept?* Student's interval, :math:`\bar x
+\pm t_{n-1} s/\sqrt n`. *Where will most single runs be?* A tolerance interval: between the order statistics
+:math:`x_{(r)}` and :math:`x_{(n+1-r)}` lies a share of the population that has the law Beta(n + 1 - 2r, 2r),
+whatever the continuous law of the runs (S. Wilks, 1941).
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from gqlib._validate import Array, array, choice, generator, integer
+from gqlib.stats._checks import fraction, sample_of_runs
+
+__all__ = ["Interval", "bootstrap_interval", "student_interval", "tolerance_interval"]
+
+# Numbers resampled at a time: 32 MB of float64, so that long learning curves fit into memory.
+BATCH_NUMBERS = 2**22
+
+
+class Interval(NamedTuple):
+    """Lower and upper end: numbers, or arrays for a curve. Unpacks as ``low, high``."""
+
+    low: Any
+    high: Any
+
+    @property
+    def width(self) -> Any:
+        """Upper minus lower end."""
+        return self.high - self.low
+
+
+def bootstrap_interval(
+    sample: ArrayLike,
+    rng: np.random.Generator,
+    *,
+    statistic: Callable[..., Any] = np.mean,
+    confidence: float = 0.95,
+    method: str = "BCa",
+    resamples: int = 9999,
+    axis: int = 0,
+) -> Interval:
+    """Bootstrap confidence interval for a statistic over runs, by :func:`scipy.stats.bootstrap`.
+
+    Parameters
+    ----------
+    sample : array_like, shape (runs, ...)
+        Finite scores; every further axis (episodes, settings) gets its own interval from the same resampled
+        runs.
+    rng : numpy.random.Generator
+        Source of the resampling.
+    statistic : callable
+        ``np.mean``, ``np.median``, ``np.var`` and the like; one that takes ``axis`` is faster.
+    confidence : float
+        Level, strictly between 0 and 1.
+    method : {"BCa", "percentile", "basic"}
+        BCa is the default. It does not exist where no single run changes the statistic (a minimum reached
+        twice), and then a ValueError says so.
+    resamples : int
+        Number of resamples.
+    axis : int
+        The axis of the runs.
+
+    Returns
+    -------
+    Interval
+        ``(low, high)``, floats for one axis, otherwise arrays of the remaining shape. Where all runs are
+        equal the interval is that one point.
+
+    Notes
+    -----
+    The level is nominal. For 100 runs and a mean, simulations put the coverage of a 95% interval between 0.93
+    and 0.96, also for skewed scores; for the variance of exponential scores at 0.89 (both are tests).
+
+    Examples
+    --------
+    >>> scores = [12.0, 15.0, 11.0, 19.0, 14.0, 13.0, 16.0, 12.0]
+    >>> low, high = bootstrap_interval(scores, np.random.default_rng(0))
+    >>> 12.0 < low < 14.0 < high < 17.0
+    True
+    """
+    generator("rng", rng)
+    fraction("confidence", confidence)
+    integer("resamples", resamples, low=1)
+    names = {"bca": "BCa", "percentile": "percentile", "basic": "basic"}
+    scipy_name = names[choice("method", str(method).lower(), tuple(names))]
+    values = sample_of_runs("sample", sample, axis=axis)
+    flat = values.reshape(values.shape[0], -1)
+    low = np.apply_along_axis(statistic, 0, flat)
+    high = low.copy()
+    varying = np.ptp(flat, axis=0) > 0
+    if varying.any():
+        part = flat[:, varying]
+        with warnings.catch_warnings():
+            # What these warn of, an interval that does not exist, is refused below.
+            warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+            warnings.filterwarnings("ignore", message="invalid value|divide by zero", category=RuntimeWarning)
+            result = stats.bootstrap(
+                (part,),
+                statistic,
+                n_resamples=resamples,
+                batch=max(1, BATCH_NUMBERS // part.size),
+                confidence_level=confidence,
+                method=scipy_name,
+                rng=rng,
+            )
+        low[varying], high[varying] = result.confidence_interval
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise ValueError(f"method is {method!r}, which has no interval here; it should be 'percentile'")
+    return _interval(low.reshape(values.shape[1:]), high.reshape(values.shape[1:]))
+
+
+def student_interval(mean: ArrayLike, variance: ArrayLike, runs: int, *, confidence: float = 0.95) -> Interval:
+    """Student's confidence interval for a mean over runs, from stored means and variances.
+
+    Parameters
+    ----------
+    mean, variance : array_like
+        Mean and variance over runs (with ``ddof=1``), of one shape.
+    runs : int
+        Number of runs behind them, at least 2.
+    confidence : float
+        Level, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> low, high = student_interval(10.0, 4.0, 16)
+    >>> round(low, 4), round(high, 4)
+    (8.9343, 11.0657)
+    """
+    centre = array("mean", mean, (None,) * np.ndim(mean))
+    spread = array("variance", variance, centre.shape)
+    if (spread < 0).any():
+        raise ValueError(f"variance is {spread.min():g} somewhere; it should not be negative")
+    count = integer("runs", runs, low=2)
+    quantile = stats.t.ppf((1 + fraction("confidence", confidence)) / 2, count - 1)
+    half = quantile * np.sqrt(spread / count)
+    return _interval(centre - half, centre + half)
+
+
+def tolerance_interval(
+    sample: ArrayLike, coverage: float = 0.9, confidence: float = 0.95, *, axis: int = 0
+) -> Interval:
+    """Interval that holds a share `coverage` of all single runs, with the given confidence; free of a model.
+
+    Parameters
+    ----------
+    sample : array_like, shape (runs, ...)
+        Finite scores from a continuous law (with ties the interval covers more).
+    coverage : float
+        Share of the population to be covered.
+    confidence : float
+        Probability, over samples, that it is.
+    axis : int
+        The axis of the runs.
+
+    Returns
+    -------
+    Interval
+        The r-th smallest and the r-th largest run, r as large as the confidence allows.
+
+    Raises
+    ------
+    ValueError
+        If even the smallest and the largest run are not wide enough: 93 runs are needed for coverage and
+        confidence 0.95, and 46 for the default.
+
+    Examples
+    --------
+    >>> tolerance_interval(np.arange(1.0, 101.0), 0.8, 0.95)
+    Interval(low=7.0, high=94.0)
+    """
+    ordered = np.sort(sample_of_runs("sample", sample, axis=axis), axis=0)
+    count = ordered.shape[0]
+    ranks = np.arange(1, count // 2 + 1)
+    fraction("coverage", coverage)
+    enough = _tolerance_confidence(count, ranks, coverage) >= fraction("confidence", confidence)
+    if not enough.any():
+        raise ValueError(
+            f"sample holds {count} runs; it should hold at least {_runs_needed(coverage, confidence)} "
+            f"for coverage {coverage:g} with confidence {confidence:g}"
+        )
+    rank = int(ranks[enough][-1])
+    return _interval(ordered[rank - 1], ordered[count - rank])
+
+
+def _tolerance_confidence(count: int, rank: Any, coverage: float) -> Any:
+    """Probability that the rank-th smallest and rank-th largest of `count` runs cover at least this share."""
+    return stats.beta.sf(coverage, count + 1 - 2 * rank, 2 * rank)
+
+
+def _runs_needed(coverage: float, confidence: float) -> int:
+    count = 2
+    while _tolerance_confidence(count, 1, coverage) < confidence:
+        count += 1
+    return count
+
+
+def _interval(low: Array, high: Array) -> Interval:
+    return Interval(float(low), float(high)) if np.ndim(low) == 0 else Interval(low, high)
