@@ -1,0 +1,176 @@
+"""Labelled results, in memory and as files: one dataset, one file, the same bytes for the same content.
+
+The format is that of :mod:`gqlib.store`, compressed: every variable and coordinate is an ``.npy`` member,
+and the header holds dimensions and attributes, among them the settings, the seed and the code version
+behind the numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gqlib.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
+from gqlib.sweep import Experiment, Setting, SweepError, Task, resolve
+
+if TYPE_CHECKING:
+    import xarray
+
+_FORMAT = "gqlib dataset 1"
+_ABOUT = ("name", "title", "function", "summary", "seed", "version", "runs")
+Labelled = tuple[tuple[str, ...], NDArray[Any]]
+
+
+def keep_all(arrays: Arrays) -> dict[str, Labelled]:
+    """Keep every array as it is; the axes after the first are called ``name_1, name_2, ...``.
+
+    Examples
+    --------
+    >>> keep_all({"theta": np.zeros((3, 2))})["theta"][0]
+    ('run', 'theta_1')
+    """
+    return {
+        name: (("run", *(f"{name}_{axis}" for axis in range(1, array.ndim))), array)
+        for name, array in arrays.items()
+    }
+
+
+def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
+    """Return the labelled result of a finished sweep.
+
+    The dataset has a dimension ``setting`` with a coordinate for every field of the settings, a dimension
+    ``run``, and whatever the experiment's summary adds; its attributes say what made it, well enough to make
+    any run of it again (:func:`recompute`). Settings are read one after the other, so that the memory needed
+    is that of one setting plus the result.
+    """
+    import xarray
+
+    kept = [_summarised(experiment, setting, store) for setting in experiment.settings]
+    variables = {
+        name: (("setting", *dims), np.stack([summary[name][1] for summary in kept]))
+        for name, (dims, _) in kept[0].items()
+    }
+    settings = [dataclasses.asdict(setting) for setting in experiment.settings]
+    labels = {
+        field: ("setting", np.array([_label(setting[field]) for setting in settings]))
+        for field in settings[0]
+    }
+    setting_type = type(experiment.settings[0])
+    about = {name: getattr(experiment, name) for name in _ABOUT}
+    result = xarray.Dataset(
+        variables,
+        coords=labels | {"key": ("setting", np.array([setting.key for setting in experiment.settings]))},
+        attrs=about
+        | {
+            "setting_type": f"{setting_type.__module__}:{setting_type.__qualname__}",
+            "settings": canonical_json(settings),
+        },
+    )
+    return resolve(experiment.finish)(result) if experiment.finish else result
+
+
+def _label(value: object) -> bool | int | float | str:
+    return value if isinstance(value, bool | int | float | str) else canonical_json(value)
+
+
+def _summarised(experiment: Experiment, setting: Setting, store: Store) -> dict[str, Labelled]:
+    blocks = []
+    for task in experiment.tasks_of(setting):
+        arrays = store.get(task.name, task.header)
+        if arrays is None:
+            raise SweepError(f"{store.path(task.name)} is missing: {experiment.name!r} is not finished")
+        blocks.append(arrays)
+    together = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    kept: dict[str, Labelled] = resolve(experiment.summary)(together)
+    return kept
+
+
+def recompute(dataset: xarray.Dataset, setting: int, first_run: int, runs: int = 1) -> dict[str, Labelled]:
+    """Make a few runs of a stored result again, from what the result says about itself.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A result of :func:`collect`, or one that was loaded.
+    setting : int
+        Position of the setting along the dimension ``setting``.
+    first_run, runs : int
+        Which runs.
+
+    Returns
+    -------
+    dict of str to (dims, array)
+        What the summary of the experiment keeps of these runs: its arrays with a dimension ``run`` should
+        equal the stored ones bit for bit.
+    """
+    about = dataset.attrs
+    remade = resolve(about["setting_type"])(**json.loads(about["settings"])[setting])
+    if remade.key != dataset["key"].values[setting]:
+        raise SweepError(f"setting {setting} of {about['name']!r} has another key now: {remade.key}")
+    task = Task(about["function"], remade, first_run, runs, about["seed"], about["version"])
+    kept: dict[str, Labelled] = resolve(about["summary"])(task.compute())
+    return kept
+
+
+def save_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> Path:
+    """Write `dataset` to `path` (made whole or not at all) and return the path.
+
+    Parameters
+    ----------
+    path : path
+        A name that ends in ``.npz``; missing directories are made.
+    dataset : xarray.Dataset
+        Arrays of numbers, booleans or fixed-width strings; attributes that JSON can hold.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, xarray
+    >>> data = xarray.Dataset({"steps": ("run", np.arange(3))}, attrs={"seed": 7})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     load_results(save_results(f"{directory}/example.npz", data)).identical(data)
+    True
+    """
+    path = Path(path)
+    header: dict[str, Any] = {
+        "format": _FORMAT,
+        "attrs": dict(dataset.attrs),
+        "dims": {str(name): list(map(str, dataset[name].dims)) for name in dataset.variables},
+        "coords": sorted(map(str, dataset.coords)),
+    }
+    arrays = {str(name): dataset[name].values for name in dataset.variables}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the directory {path.parent}: {error.strerror}") from error
+    write_file(path, pack(header, arrays, compact=True))
+    return path
+
+
+def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
+    """Return the dataset that :func:`save_results` wrote.
+
+    Raises
+    ------
+    DamagedFile
+        If the file is truncated, altered, or not a dataset of ours.
+    FileNotFoundError
+        If there is none.
+    """
+    import xarray
+
+    header, arrays = read_file(Path(path))
+    if header.get("format") != _FORMAT:
+        raise DamagedFile(Path(path), "holds no dataset")
+    coords = set(header["coords"])
+    labelled = {name: (tuple(dims), arrays[name]) for name, dims in header["dims"].items()}
+    return xarray.Dataset(
+        {name: value for name, value in labelled.items() if name not in coords},
+        coords={name: value for name, value in labelled.items() if name in coords},
+        attrs=header["attrs"],
+    )

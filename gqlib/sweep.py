@@ -1,0 +1,349 @@
+"""Sweeps: settings × runs, cut into tasks, computed anywhere, never twice.
+
+An :class:`Experiment` is data: the name of a function, a list of settings, a number of runs, a seed. It is
+cut into :class:`Task` objects, each a block of runs of one setting of about a second. The function of a
+task,
+
+    function(setting, runs, seed, *, first_run) -> {name: array with one row per run},
+
+decides every bit of run ``first_run + i`` from the setting, the seed and that index alone. That makes the
+result independent of the number of workers, of the order in which tasks finish and of interruptions, and a
+task that is in the store (:mod:`gqlib.store`) need never be computed again: neither by a sweep that starts
+after a crash nor by another experiment that shares the setting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import importlib
+import logging
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from gqlib._validate import integer
+from gqlib.store import Arrays, DamagedFile, Header, Store, canonical_json
+
+logger = logging.getLogger(__name__)
+
+_CONNECT_TIMEOUT = "10s"
+
+
+class Setting(Protocol):
+    """A frozen dataclass of plain values, with a stable hash string."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def key(self) -> str:
+        """The same string for equal settings, on every machine."""
+
+
+class SweepError(Exception):
+    """A sweep cannot start or go on; what is in the store stays there."""
+
+
+def resolve(name: str) -> Callable[..., Any]:
+    """Return the object called ``"module:attribute"``.
+
+    Examples
+    --------
+    >>> resolve("math:hypot")(3, 4)
+    5.0
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SweepError(f"cannot find {name!r}: {error}") from error
+    return found
+
+
+@dataclass(frozen=True)
+class Task:
+    """A block of runs of one setting: the unit of work, and of what is kept.
+
+    Parameters
+    ----------
+    function : str
+        ``"module:function"``, called as ``function(setting, runs, seed, first_run=first_run)``.
+    setting : Setting
+        What to run.
+    first_run, runs : int
+        The runs with index ``first_run, ..., first_run + runs - 1``.
+    seed : int
+        Seed of the experiment.
+    version : str
+        Version of the code behind `function`; it changes when results change.
+    """
+
+    function: str
+    setting: Setting
+    first_run: int
+    runs: int
+    seed: int
+    version: str
+
+    @cached_property
+    def header(self) -> Header:
+        """Everything that decides the result, as plain values."""
+        return {
+            "function": self.function,
+            "setting": dataclasses.asdict(self.setting),
+            "key": self.setting.key,
+            "first_run": self.first_run,
+            "runs": self.runs,
+            "seed": self.seed,
+            "version": self.version,
+        }
+
+    @cached_property
+    def name(self) -> str:
+        """Name in the store: a digest of what the runs have in common, then first run and number of runs."""
+        common = {key: value for key, value in self.header.items() if key not in ("first_run", "runs")}
+        digest = hashlib.sha256(canonical_json(common).encode()).hexdigest()
+        return f"{digest[:24]}-{self.first_run:06d}-{self.runs}"
+
+    def compute(self) -> Arrays:
+        """Call the function and check what it returns: arrays with one row for each run."""
+        result = resolve(self.function)(self.setting, self.runs, self.seed, first_run=self.first_run)
+        arrays = {name: np.asarray(value) for name, value in result.items()}
+        for name, array in arrays.items():
+            if array.ndim == 0 or len(array) != self.runs:
+                raise SweepError(
+                    f"{self.function} returned {name!r} of shape {array.shape}; "
+                    f"expected one row for each of {self.runs} runs"
+                )
+        return arrays
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A sweep as data.
+
+    Parameters
+    ----------
+    name, title : str
+        The name is also that of the result file.
+    function : str
+        The function of its tasks, ``"module:function"``.
+    settings : tuple of Setting
+        The grid, in the order of the result.
+    runs : int
+        Runs of each setting.
+    seed : int
+        The same for all settings.
+    version : str
+        Version of the code behind `function`.
+    runs_per_task : int
+        The cut: chosen so that a task takes about a second. Part of the data, so that the same sweep always
+        meets its own tasks again.
+    summary : str
+        ``"module:function"`` that maps the arrays of all runs of a setting to what is kept of them,
+        ``{name: (dims, array)}``. By default everything is kept.
+    finish : str
+        ``"module:function"`` that maps the labelled result to the one that is saved; empty if it is saved
+        as it is.
+    report : str
+        ``"module:function"`` that maps the saved result to a few lines of text for the terminal; may be
+        empty.
+    """
+
+    name: str
+    title: str
+    function: str
+    settings: tuple[Setting, ...]
+    runs: int
+    seed: int
+    version: str
+    runs_per_task: int
+    summary: str = "gqlib.results:keep_all"
+    finish: str = ""
+    report: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and that no setting occurs twice."""
+        integer("runs", self.runs, low=1)
+        integer("runs_per_task", self.runs_per_task, low=1)
+        integer("seed", self.seed, low=0)
+        keys = [setting.key for setting in self.settings]
+        if not keys or len(set(keys)) < len(keys):
+            raise ValueError(
+                f"settings of {self.name!r} are {len(keys)}, {len(set(keys))} of them different; "
+                "there should be at least one, and all different"
+            )
+
+    def with_runs(self, runs: int | None) -> Experiment:
+        """Return the same experiment with another number of runs (None: no change)."""
+        return self if runs is None else dataclasses.replace(self, runs=integer("runs", runs, low=1))
+
+    def tasks_of(self, setting: Setting) -> list[Task]:
+        """Return the tasks of one setting, in the order of their runs."""
+        step = self.runs_per_task
+        return [
+            Task(self.function, setting, first, min(step, self.runs - first), self.seed, self.version)
+            for first in range(0, self.runs, step)
+        ]
+
+    def tasks(self) -> list[Task]:
+        """Return all tasks: block by block over all settings, so that every setting soon has some runs."""
+        return [task for block in zip(*map(self.tasks_of, self.settings), strict=True) for task in block]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a call of :func:`run_sweep` found and did, in tasks; `damaged` files were named and made anew."""
+
+    found: int
+    computed: int
+    damaged: tuple[Path, ...]
+
+
+def run_sweep(
+    experiment: Experiment,
+    store: Store,
+    *,
+    workers: int = 1,
+    dask: str | None = None,
+    progress: bool | None = None,
+) -> Progress:
+    """Compute the tasks of `experiment` that are not in `store`; each is safe on the disk as soon as it is
+    done.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to compute.
+    store : Store
+        Where finished tasks are. Files that are damaged or foreign are named in a warning and replaced.
+    workers : int
+        Number of processes on this machine; 1 computes in this process.
+    dask : str, optional
+        Address of a Dask scheduler, ``"tcp://host:port"``, to compute there instead; its workers need gqlib.
+    progress : bool, optional
+        Show a bar with rate and time left on stderr. By default only where stderr is a terminal.
+    """
+    integer("workers", workers, low=1)
+    tasks = experiment.tasks()
+    missing, damaged = _missing(tasks, store)
+    done = sum(task.runs for task in tasks) - sum(task.runs for task in missing)
+    computed = _computed(missing, workers, dask)
+    with _bar(experiment, done, progress) as advance, contextlib.closing(computed):
+        for index, arrays in computed:
+            store.put(missing[index].name, missing[index].header, arrays)
+            advance(missing[index].runs)
+    return Progress(len(tasks) - len(missing), len(missing), tuple(damaged))
+
+
+def _missing(tasks: Iterable[Task], store: Store) -> tuple[list[Task], list[Path]]:
+    missing, damaged = [], []
+    for task in tasks:
+        try:
+            if store.has(task.name, task.header):
+                continue
+        except DamagedFile as error:
+            logger.warning("%s; it is computed again", error)
+            damaged.append(error.path)
+        missing.append(task)
+    return missing, damaged
+
+
+@contextlib.contextmanager
+def _bar(experiment: Experiment, done: int, progress: bool | None) -> Iterator[Callable[[int], Any]]:
+    from tqdm import tqdm
+
+    hidden = not (sys.stderr.isatty() if progress is None else progress)
+    total = experiment.runs * len(experiment.settings)
+    with tqdm(total=total, initial=done, desc=experiment.name, unit=" runs", disable=hidden) as bar:
+        yield bar.update
+
+
+def _computed(tasks: list[Task], workers: int, dask: str | None) -> Generator[tuple[int, Arrays], None, None]:
+    """Yield index and arrays of each task, as they are done."""
+    if not tasks:
+        return
+    if dask is None and workers == 1:
+        for index, task in enumerate(tasks):
+            yield index, task.compute()
+        return
+    import joblib
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    with _backend(workers, dask) as jobs:
+        # One task per batch: a finished task is handed over, and stored, before the next one starts.
+        parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+        calls = (joblib.delayed(_outcome)(index, task) for index, task in enumerate(tasks))
+        try:
+            with _interrupts_held():
+                outcomes = parallel(calls)
+            with _closing_quietly(outcomes):
+                for index, outcome in outcomes:
+                    if isinstance(outcome, Exception):
+                        raise outcome
+                    yield index, outcome
+        except BrokenProcessPool as error:
+            raise SweepError("a worker process died (killed, or out of memory)") from error
+
+
+def _outcome(index: int, task: Task) -> tuple[int, Arrays | Exception]:
+    """Return a failure like a result: raised in a worker, it would overtake results that are done."""
+    try:
+        return index, task.compute()
+    except Exception as error:
+        return index, error
+
+
+@contextlib.contextmanager
+def _closing_quietly(outcomes: Generator[Any, None, None]) -> Iterator[None]:
+    """Close joblib's generator at the end, without its warning that some tasks were not finished."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            outcomes.close()
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start processes that never see Ctrl-C: a terminal sends it to all, and this one ends the others."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # to start it lifts the block, so it goes first
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _backend(workers: int, dask: str | None) -> Iterator[int]:
+    """Set joblib's backend and yield its number of jobs: local processes, or all of a Dask cluster."""
+    import joblib
+
+    if dask is None:
+        with joblib.parallel_config(backend="loky"):
+            yield workers
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise SweepError("a Dask cluster needs the package distributed: install gqlib[cluster]") from error
+    try:
+        client = Client(dask, timeout=_CONNECT_TIMEOUT)
+    except (OSError, ValueError) as error:
+        raise SweepError(f"no Dask scheduler answers at {dask}: {error}") from error
+    with client, joblib.parallel_config(backend="dask"):
+        yield -1

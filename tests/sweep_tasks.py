@@ -1,0 +1,77 @@
+"""A small experiment for the tests of sweeps: importable by worker processes, quick, and sensitive to every input."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from gqlib.sweep import Experiment
+
+
+@dataclass(frozen=True)
+class Toy:
+    scale: float
+    length: int = 4
+    delay: float = 0.0
+    log: str = ""
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+
+def toy(setting: Toy, runs: int, seed: int, *, first_run: int) -> dict[str, np.ndarray]:
+    if setting.log:
+        with open(setting.log, "a") as file:
+            file.write(f"{os.getpid()} {setting.scale} {first_run} {runs}\n")
+    time.sleep(setting.delay)
+    rngs = [np.random.default_rng([seed, run]) for run in range(first_run, first_run + runs)]
+    values = setting.scale * np.stack([rng.random(setting.length) for rng in rngs])
+    return {"values": values, "run_index": np.arange(first_run, first_run + runs)}
+
+
+def wrong_rows(setting: Toy, runs: int, seed: int, *, first_run: int) -> dict[str, np.ndarray]:
+    return {"values": np.zeros(runs + 1)}
+
+
+def broken(setting: Toy, runs: int, seed: int, *, first_run: int) -> dict[str, np.ndarray]:
+    if first_run >= 4:
+        raise ValueError(f"run {first_run} is broken")
+    return toy(setting, runs, seed, first_run=first_run)
+
+
+def dies(setting: Toy, runs: int, seed: int, *, first_run: int) -> dict[str, np.ndarray]:
+    if first_run >= 4:
+        os._exit(1)
+    return toy(setting, runs, seed, first_run=first_run)
+
+
+def mean_and_values(arrays: dict[str, np.ndarray]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    return {"values": (("run", "step"), arrays["values"]), "mean": (("step",), arrays["values"].mean(axis=0))}
+
+
+def experiment(
+    settings: int = 3,
+    runs: int = 10,
+    *,
+    function: str = "toy",
+    runs_per_task: int = 4,
+    delay: float = 0.0,
+    log: str = "",
+    seed: int = 5,
+    version: str = "1",
+) -> Experiment:
+    return Experiment(
+        name="toy",
+        title="A toy",
+        function=f"sweep_tasks:{function}",
+        settings=tuple(Toy(scale=float(1 + i), delay=delay, log=log) for i in range(settings)),
+        runs=runs,
+        seed=seed,
+        version=version,
+        runs_per_task=runs_per_task,
+    )

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import errno
+import os
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gqlib.results import load_results, save_results
+from gqlib.store import DamagedFile, Store, StoreError, canonical_json, pack, read_file, unpack, write_file
+
+HEADER = {"seed": 7, "setting": {"sigma": 0.5, "target": "greedy", "values": [1, 2]}}
+ARRAYS = {
+    "steps": np.arange(12, dtype=np.uint16).reshape(3, 4),
+    "diverged": np.array([True, False, True]),
+    "label": np.array(["σ", "lam"]),
+    "score": np.array([0.1, np.inf, np.nan]),
+}
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_what_is_packed_is_unpacked_with_type_and_shape(compact: bool) -> None:
+    header, arrays = unpack(pack(HEADER, ARRAYS, compact=compact))
+    assert header == HEADER
+    assert set(arrays) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_bytes_depend_on_the_content_alone(compact: bool) -> None:
+    first = pack(HEADER, ARRAYS, compact=compact)
+    shuffled = {
+        name: np.asfortranarray(ARRAYS[name].astype(ARRAYS[name].dtype.newbyteorder(">")))
+        for name in reversed(ARRAYS)
+    }
+    assert pack(dict(reversed(HEADER.items())), shuffled, compact=compact) == first
+    assert pack(HEADER | {"seed": 8}, ARRAYS, compact=compact) != first
+
+
+def test_bytes_are_those_of_every_other_machine() -> None:
+    """A change of this digest means that the committed results can no longer be made again byte for byte."""
+    import hashlib
+
+    data = pack({"seed": 1}, {"steps": np.arange(5000, dtype=np.int32) % 17}, compact=True)
+    assert hashlib.sha256(data).hexdigest() == (
+        "de494898f86f828f2c753a37df47ea1dcd222711ca6d4200accd05812c8edea9"
+    )
+
+
+def test_an_archive_is_a_plain_npz(tmp_path: Path) -> None:
+    write_file(tmp_path / "a.npz", pack(HEADER, ARRAYS, compact=True))
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as archive:
+        np.testing.assert_array_equal(archive["steps"], ARRAYS["steps"])
+        assert archive["header.json"].decode() == canonical_json(HEADER)
+
+
+def test_objects_and_infinite_headers_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"'names'.*object"):
+        pack({}, {"names": np.array([{}, None], dtype=object)})
+    with pytest.raises(ValueError, match="JSON"):
+        pack({"sigma": float("nan")}, {})
+
+
+@given(cut=st.integers(0, 10**9))
+def test_every_truncation_is_detected(cut: int) -> None:
+    data = pack(HEADER, ARRAYS)
+    with pytest.raises(ValueError, match="does not match its digest"):
+        unpack(data[: cut % len(data)])
+
+
+@given(place=st.integers(0, 10**9), change=st.integers(1, 255))
+def test_every_altered_byte_is_detected(place: int, change: int) -> None:
+    data = bytearray(pack(HEADER, ARRAYS))
+    data[place % len(data)] ^= change
+    with pytest.raises(ValueError, match="does not match its digest"):
+        unpack(bytes(data))
+
+
+def test_foreign_files_are_named(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    np.savez(store.path("numpy"), steps=np.arange(3))
+    store.path("text").write_text("not an archive at all")
+    store.path("empty").write_bytes(b"")
+    store.path("directory").mkdir()
+    for name in ("numpy", "text", "empty", "directory"):
+        for look in (store.get, store.has):
+            with pytest.raises(DamagedFile, match=name) as caught:
+                look(name, HEADER)
+            assert caught.value.path == store.path(name)
+
+
+def test_a_whole_file_of_another_task_is_not_trusted(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.put("a", HEADER, ARRAYS)
+    os.rename(store.path("a"), store.path("b"))
+    for look in (store.get, store.has):
+        with pytest.raises(DamagedFile, match="another task"):
+            look("b", HEADER | {"seed": 8})
+    assert store.has("b", HEADER)
+    assert store.get("a", HEADER) is None
+    assert not store.has("a", HEADER)
+
+
+def test_an_archive_with_right_digest_and_wrong_content_is_damaged(tmp_path: Path) -> None:
+    import hashlib
+    import io
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * 64
+        archive.writestr("other.txt", "no header")
+    body = buffer.getvalue()[:-64]
+    (tmp_path / "x.npz").write_bytes(body + hashlib.sha256(body).hexdigest().encode())
+    with pytest.raises(DamagedFile, match=r"header\.json"):
+        read_file(tmp_path / "x.npz")
+
+
+def test_a_full_disk_is_reported_and_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    store.put("a", HEADER, {"steps": np.arange(3)})
+    real = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        if len(data) < 200:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, data[:100])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(StoreError, match=r"cannot write .*a\.npz: the disk is full"):
+            store.put("a", HEADER, ARRAYS)
+    assert os.listdir(tmp_path) == ["a.npz"]
+    np.testing.assert_array_equal(store.get("a", HEADER)["steps"], np.arange(3))
+
+
+def test_a_short_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, data[:7]))
+    write_file(tmp_path / "a.npz", pack(HEADER, ARRAYS))
+    assert read_file(tmp_path / "a.npz")[0] == HEADER
+
+
+def test_a_file_is_flushed_before_it_gets_its_name_and_the_directory_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    real_sync, real_replace = os.fsync, os.replace
+
+    def sync(descriptor: int) -> None:
+        calls.append("directory" if os.path.isdir(f"/proc/self/fd/{descriptor}") else "file")
+        real_sync(descriptor)
+
+    def replace(source: Path, target: Path) -> None:
+        assert source.parent == target.parent
+        calls.append("rename")
+        real_replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", replace)
+    write_file(tmp_path / "a.npz", b"data")
+    assert calls == ["file", "rename", "directory"]
+
+
+def test_only_old_temporary_files_are_removed(tmp_path: Path) -> None:
+    old, young = tmp_path / ".partial-a-1-00", tmp_path / ".partial-b-2-00"
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 7200,) * 2)
+    Store(tmp_path)
+    assert os.listdir(tmp_path) == [young.name]
+
+
+def test_a_directory_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot make the directory"):
+        Store(tmp_path / "file" / "store")
+    with pytest.raises(StoreError, match="cannot make the directory"):
+        save_results(tmp_path / "file" / "a.npz", xarray.Dataset())
+    with pytest.raises(StoreError, match=r"cannot write .*b\.npz"):
+        write_file(tmp_path / "none" / "b.npz", b"")
+
+
+def example() -> xarray.Dataset:
+    return xarray.Dataset(
+        {
+            "score": (("setting", "run"), np.arange(6, dtype=np.int32).reshape(2, 3)),
+            "capped": (("setting", "run"), np.array([[True, False, True]] * 2)),
+        },
+        coords={"sigma": ("setting", [0.0, 0.5]), "target": ("setting", ["greedy", "ε"]), "run": np.arange(3)},
+        attrs={"seed": 7, "settings": "[]"},
+    )
+
+
+def test_datasets_come_back_identical_and_byte_for_byte(tmp_path: Path) -> None:
+    first = save_results(tmp_path / "made" / "here" / "a.npz", example())
+    loaded = load_results(first)
+    assert loaded.identical(example())
+    assert save_results(tmp_path / "b.npz", loaded).read_bytes() == first.read_bytes()
+
+
+def test_a_damaged_result_is_not_loaded(tmp_path: Path) -> None:
+    path = save_results(tmp_path / "a.npz", example())
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DamagedFile, match=r"a\.npz"):
+        load_results(path)
+    write_file(path, pack(HEADER, ARRAYS))
+    with pytest.raises(DamagedFile, match="holds no dataset"):
+        load_results(path)
+    with pytest.raises(FileNotFoundError):
+        load_results(tmp_path / "none.npz")
