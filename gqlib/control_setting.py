@@ -1,0 +1,134 @@
+"""A control experiment as data: everything that decides a result, except the seed (Section 5.2 of the paper)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from gqlib import _validate as check
+
+__all__ = ["ControlSetting"]
+
+TARGETS = ("greedy", "epsilon-greedy")
+MEMORIES = ("int", "iht")
+CORRECTIONS = ("same-step", "lagged")
+METHODS = ("gradient", "semi-gradient")
+DRAWN = ("step", "episode", "run")
+
+
+@dataclass(frozen=True)
+class ControlSetting:
+    """Everything that decides the result of a control experiment, except the seed.
+
+    Parameters
+    ----------
+    sigma : float
+        Degree of sampling, in [0, 1]: its value, or its mean where `sigma_noise` > 0.
+    lam, gamma : float
+        Trace and discount parameters, in [0, 1]. The paper: 0.99 both.
+    alpha : float
+        Step size of theta, not divided by the number of tilings. The paper: 0.01, 0.02, 0.001, 0.002.
+    eta : float
+        Ratio beta/alpha of the step sizes of omega and theta. The paper: 2**0, ..., 2**-10.
+    epsilon : float
+        Exploration of the behaviour policy (and of an epsilon-greedy target policy).
+    target : {"greedy", "epsilon-greedy"}
+        Target policy.
+    p : int
+        Size of the tile coder's memory, the number of features.
+    tilings : int
+        Number of tilings of 8 x 8 tiles.
+    memory : {"int", "iht"}
+        How tiles become indices: hashed, or numbered in a stated order (`gqlib.fast.tile_tables`).
+    max_steps : int
+        Step limit of an episode; the last update still bootstraps.
+    episodes : int
+        Number of episodes; theta and omega go on from one to the next.
+    v : {"same-step", "lagged"}
+        Which v the update of theta uses: that of the same step, Eq. (26), or that of the step before, as
+        Algorithm 1 is printed.
+    method : {"gradient", "semi-gradient"}
+        GQ(sigma, lambda), or theta + alpha delta e alone (with sigma = 1: Sarsa(lambda)).
+    sigma_noise : float
+        Standard deviation of sigma's normal law; the paper's dynamic sigma: 0.01.
+    sigma_drawn : {"step", "episode", "run"}
+        When the noise is drawn.
+    sigma_clipped : bool
+        Cut sigma to [0, 1] after the noise is added; as printed, it is not.
+    sigma_decay : float
+        Factor on the mean of sigma after each episode, in (0, 1].
+
+    Examples
+    --------
+    >>> setting = ControlSetting(sigma=0.5, p=512)
+    >>> print(setting)
+    GQ(sigma=0.5, lam=0.99), gamma=0.99, alpha=0.001, eta=1, greedy target, epsilon=0.1, p=512 (int), 8 tilings, \
+400 episodes of at most 5000 steps
+    >>> setting.key[:12] == ControlSetting(p=512, sigma=0.5).key[:12]
+    True
+    """
+
+    sigma: float = 0.5
+    lam: float = 0.99
+    gamma: float = 0.99
+    alpha: float = 0.001
+    eta: float = 1.0
+    epsilon: float = 0.1
+    target: str = "greedy"
+    p: int = 1024
+    tilings: int = 8
+    memory: str = "int"
+    max_steps: int = 5000
+    episodes: int = 400
+    v: str = "same-step"
+    method: str = "gradient"
+    sigma_noise: float = 0.0
+    sigma_drawn: str = "step"
+    sigma_clipped: bool = False
+    sigma_decay: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {
+            "sigma": check.scalar("sigma", self.sigma, low=0.0, high=1.0),
+            "lam": check.scalar("lam", self.lam, low=0.0, high=1.0),
+            "gamma": check.scalar("gamma", self.gamma, low=0.0, high=1.0),
+            "alpha": check.scalar("alpha", self.alpha, low=0.0, open_low=True),
+            "eta": check.scalar("eta", self.eta, low=0.0),
+            "epsilon": check.scalar("epsilon", self.epsilon, low=0.0, high=1.0),
+            "target": check.choice("target", self.target, TARGETS),
+            "p": check.integer("p", self.p, low=1, high=65536),
+            "tilings": check.integer("tilings", self.tilings, low=1, high=32),
+            "memory": check.choice("memory", self.memory, MEMORIES),
+            "max_steps": check.integer("max_steps", self.max_steps, low=1, high=2**31 - 1),
+            "episodes": check.integer("episodes", self.episodes, low=1),
+            "v": check.choice("v", self.v, CORRECTIONS),
+            "method": check.choice("method", self.method, METHODS),
+            "sigma_noise": check.scalar("sigma_noise", self.sigma_noise, low=0.0),
+            "sigma_drawn": check.choice("sigma_drawn", self.sigma_drawn, DRAWN),
+            "sigma_decay": check.scalar("sigma_decay", self.sigma_decay, low=0.0, high=1.0, open_low=True),
+        }
+        if not isinstance(self.sigma_clipped, bool):
+            raise ValueError(f"sigma_clipped is {self.sigma_clipped!r}; it should be True or False")
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the setting as canonical JSON: the same in every process and on every machine."""
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    def __str__(self) -> str:
+        name = "GQ" if self.method == "gradient" else "semi-gradient Q"
+        noise = f"~N({self.sigma:g}, {self.sigma_noise:g}^2) per {self.sigma_drawn}"
+        sigma = noise + ", clipped" * self.sigma_clipped if self.sigma_noise else f"={self.sigma:g}"
+        decay = f", sigma *= {self.sigma_decay:g} per episode" if self.sigma_decay != 1.0 else ""
+        lagged = ", lagged v" if self.v == "lagged" else ""
+        return (
+            f"{name}(sigma{sigma}, lam={self.lam:g}){decay}{lagged}, gamma={self.gamma:g}, alpha={self.alpha:g}, "
+            f"eta={self.eta:g}, {self.target} target, epsilon={self.epsilon:g}, p={self.p} ({self.memory}), "
+            f"{self.tilings} tilings, {self.episodes} episodes of at most {self.max_steps} steps"
+        )

@@ -1,0 +1,130 @@
+r"""Mountain car (Sutton and Barto 2018, Example 10.1): an underpowered car that has to swing out of a valley.
+
+State: position x in [-1.2, 0.5] and velocity v in [-0.07, 0.07]. Actions: 0 reverse, 1 coast, 2 forward.
+
+.. math::
+   v' &= \operatorname{clip}(v + 0.001\,(a - 1) - 0.0025 \cos 3x,\ \pm 0.07), \\
+   x' &= \operatorname{clip}(x + v',\ -1.2,\ 0.5), \qquad v' = 0 \text{ at the left wall.}
+
+The reward is -1 for every step; an episode starts at rest with x uniform in [-0.6, -0.4) and ends at x = 0.5.
+
+Differences from Gymnasium's ``MountainCar-v0``, which plays the same game up to the goal: there x may reach 0.6
+in the last step, the goal also asks for v >= 0 (which a car that arrives always has), states are handed out in
+single precision, and episodes are cut after 200 steps; here the step limit belongs to the experiment.
+
+The cosine is a fixed polynomial, accurate to rounding, because that of the C library may differ in its last
+bit from machine to machine, and a last bit in x grows until a tile flips. With :math:`t = |3x| - \pi/2` it is
+:math:`-\sin t`, and :math:`|t| < 2.04` on the whole road: there the Taylor series of the sine up to
+:math:`t^{25}` leaves less than 1e-18.
+
+>>> position, velocity, reward, done = step(-0.5, 0.0, 2)
+>>> round(position, 6), round(velocity, 6), reward, done
+(-0.499177, 0.000823, -1.0, False)
+"""
+
+from __future__ import annotations
+
+from math import factorial
+
+import numpy as np
+
+from gqlib import _validate as check
+
+__all__ = [
+    "ACTIONS",
+    "GOAL",
+    "POSITION_MAX",
+    "POSITION_MIN",
+    "START_MAX",
+    "START_MIN",
+    "VELOCITY_MAX",
+    "reset",
+    "step",
+]
+
+POSITION_MIN, POSITION_MAX = -1.2, 0.5
+VELOCITY_MAX = 0.07
+GOAL = 0.5
+START_MIN, START_MAX = -0.6, -0.4
+ACTIONS = 3
+FORCE = 0.001
+GRAVITY = 0.0025
+
+# pi/2 as the sum of two doubles, so that t keeps its relative accuracy where the cosine is near zero.
+_HALF_PI, _HALF_PI_REST = 1.5707963267948966, 6.123233995736766e-17
+# Coefficients of t^2, t^4, ..., t^24 in sin(t)/t.
+_S1, _S2, _S3, _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11, _S12 = (
+    float((-1) ** k) / factorial(2 * k + 1) for k in range(1, 13)
+)
+
+
+def cosine(y: float) -> float:
+    """cos(y) for y in [-3.6, 3.6], from additions and multiplications alone."""
+    t = (abs(y) - _HALF_PI) - _HALF_PI_REST
+    z = t * t
+    z2 = z * z
+    z4 = z2 * z2
+    low = (_S1 + _S2 * z) + (_S3 + _S4 * z) * z2
+    middle = (_S5 + _S6 * z) + (_S7 + _S8 * z) * z2
+    high = (_S9 + _S10 * z) + (_S11 + _S12 * z) * z2
+    return -(t + (t * z) * (low + (middle + high * z4) * z4))
+
+
+def advance(position: float, velocity: float, push: float, cosine_3x: float) -> tuple[float, float]:
+    """Next position and velocity, unchecked; `push` is action - 1. The kernels compile this very function."""
+    velocity = velocity + FORCE * push - GRAVITY * cosine_3x
+    if velocity > VELOCITY_MAX:
+        velocity = VELOCITY_MAX
+    elif velocity < -VELOCITY_MAX:
+        velocity = -VELOCITY_MAX
+    position = position + velocity
+    if position > POSITION_MAX:
+        position = POSITION_MAX
+    elif position <= POSITION_MIN:
+        position = POSITION_MIN
+        velocity = 0.0
+    return position, velocity
+
+
+def step(position: float, velocity: float, action: int) -> tuple[float, float, float, bool]:
+    """One step of the car.
+
+    Parameters
+    ----------
+    position, velocity : float
+        State before the step, inside the box.
+    action : int
+        0 reverse, 1 coast, 2 forward.
+
+    Returns
+    -------
+    position, velocity, reward, done : float, float, float, bool
+        State after the step, the reward -1, and whether the goal is reached.
+
+    Examples
+    --------
+    >>> step(-1.2, -0.07, 0)[:2]
+    (-1.2, 0.0)
+    """
+    x = check.scalar("position", position, low=POSITION_MIN, high=POSITION_MAX)
+    v = check.scalar("velocity", velocity, low=-VELOCITY_MAX, high=VELOCITY_MAX)
+    a = check.integer("action", action, low=0, high=ACTIONS - 1)
+    x, v = advance(x, v, float(a - 1), cosine(3.0 * x))
+    return x, v, -1.0, x >= GOAL
+
+
+def start(u: float) -> float:
+    """Start position for a uniform number `u` in [0, 1)."""
+    return START_MIN + (START_MAX - START_MIN) * u
+
+
+def reset(rng: np.random.Generator) -> tuple[float, float]:
+    """Start of an episode: a position uniform in [-0.6, -0.4), at rest.
+
+    Examples
+    --------
+    >>> position, velocity = reset(np.random.default_rng(1))
+    >>> -0.6 <= position < -0.4, velocity
+    (True, 0.0)
+    """
+    return start(check.generator("rng", rng).random()), 0.0

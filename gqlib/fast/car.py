@@ -1,0 +1,70 @@
+"""The compiled car: its dynamics, its row in the table of tiles, and the choice of an action.
+
+Greedy is the first action within `TIE` of the largest value: the engine's values are T + gE, which leaves rounding
+noise where the exact value is zero, and ties decide actions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gqlib.domains import mountain_car
+from gqlib.fast import COMPILE
+from gqlib.fast.rng import uniform
+
+TIE = 1e-10
+GOAL = mountain_car.GOAL
+
+cosine = njit(forceinline=True, **COMPILE)(mountain_car.cosine)
+advance = njit(forceinline=True, **COMPILE)(mountain_car.advance)
+start = njit(forceinline=True, **COMPILE)(mountain_car.start)
+
+
+@njit(forceinline=True, **COMPILE)
+def natural(n: Any) -> Any:
+    """The same number, in a form that tells the compiler it is not negative: no check for indices from the end."""
+    return np.int64(np.uint32(n))
+
+
+@njit(forceinline=True, **COMPILE)
+def find_row(x: Any, v: Any, edges_x: Any, edges_v: Any, grid: Any, width: Any) -> Any:
+    """First entry of a state's row in the flat table: a guess of the cell, corrected by the exact edges."""
+    # Branches, since the guess is nearly always right: the processor goes on without waiting for the edges.
+    i = natural(np.int64(x * grid[0] + grid[1]))
+    if x < edges_x[i]:
+        i -= 1
+    elif x >= edges_x[i + 1]:
+        i += 1
+    j = natural(np.int64(v * grid[2] + grid[3]))
+    if v < edges_v[j]:
+        j -= 1
+    elif v >= edges_v[j + 1]:
+        j += 1
+    return natural((i * (edges_v.size - 1) + j) * width)
+
+
+@njit(forceinline=True, **COMPILE)
+def greedy_action(q0: Any, q1: Any, q2: Any) -> Any:
+    """First action whose value is within `TIE` of the largest."""
+    bar = max(q0, max(q1, q2)) - TIE
+    if q0 >= bar:
+        return 0
+    return 1 if q1 >= bar else 2
+
+
+@njit(forceinline=True, **COMPILE)
+def behave(greedy: Any, epsilon: Any, third: Any, state: Any) -> Any:
+    """Epsilon-greedy choice; one uniform number decides both whether to explore and where."""
+    u = uniform(state)
+    if u >= epsilon:
+        return greedy
+    return np.int64(u >= third) + np.int64(u >= 2.0 * third)
+
+
+@njit(forceinline=True, **COMPILE)
+def pick(action: Any, of0: Any, of1: Any, of2: Any) -> Any:
+    """The chosen action's number among three."""
+    return of0 if action == 0 else (of1 if action == 1 else of2)

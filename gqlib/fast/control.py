@@ -1,0 +1,318 @@
+r"""GQ(sigma, lambda) on the mountain car at a cost of O(K |A|) per step, whatever the number p of features.
+
+As printed, Algorithm 1 costs O(p) per step, because the trace e is dense. Only K features per action are
+active, though, so the rest can wait. With :math:`\rho = \gamma\lambda` write
+
+.. math:: e = cE, \quad \theta = T + gE, \quad \omega = W + \eta gE, \quad m = e^\top\omega, \quad n = \|e\|^2.
+
+- Decay of the trace: :math:`c \leftarrow \rho c`, one multiplication for all p entries.
+- The terms :math:`\alpha\delta e` and :math:`\beta\delta e` of (26) and (25), :math:`\beta = \eta\alpha`:
+  :math:`g \leftarrow g + \alpha\delta c`, one addition.
+- :math:`e \leftarrow e + \phi`: on the K rows of phi, :math:`E_i \leftarrow E_i + 1/c`, and
+  :math:`T_i \leftarrow T_i - g/c`, :math:`W_i \leftarrow W_i - \eta g/c`, so that theta and omega stay.
+- :math:`\omega \leftarrow \omega - \beta\phi(\phi^\top\omega)`: the same rows. All changes of a row are one add.
+- The correction :math:`-\alpha\gamma\{(\sigma - \lambda)\phi' + (1 - \sigma) E_\pi\phi'\}\, m`: rows of the next
+  state; what falls on phi' itself waits for the next step's add.
+- :math:`m \leftarrow \rho m + \phi^\top\omega`, then :math:`m + \beta(\delta n - (e^\top\phi)(\phi^\top\omega))`;
+  :math:`n \leftarrow \rho^2 n + 2\rho\, e^\top\phi + \|\phi\|^2`.
+
+Flush: when c falls below `FLUSH_BELOW`, add gE to T and its multiple to W, multiply E by c, and start again
+with c = 1, g = 0, on the rows whose trace is not zero. Rounding errors grow like 1e-16 divided by that threshold
+(T and gE cancel), so it must come long before underflow. A trace below `TRACE_FLOOR` becomes zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gqlib.fast import COMPILE
+from gqlib.fast.car import GOAL, advance, behave, cosine, find_row, greedy_action, natural, pick, start
+from gqlib.fast.rng import fill_normal, normal, uniform
+
+# Measured (`gq bench`): flushing at 1e-3 costs less than a nanosecond per step more than never, and leaves errors of
+# 1e-13; at 1e-8 they are 1e-9, at 1e-12 they are 1e-5.
+FLUSH_BELOW = 1e-3
+TRACE_FLOOR = 1e-30
+DIVERGED_ABOVE = 1e100  # a TD error beyond this is divergence, however it would go on
+BLOCK = 128  # normal numbers drawn at once
+
+# When a random sigma is drawn, as the kernel knows it.
+DRAWN = {"step": 0, "episode": 1, "run": 2}
+PER_STEP, PER_EPISODE, PER_RUN = 0, 1, 2
+
+
+@njit(forceinline=True, **COMPILE)
+def gather(weights: Any, table: Any, first: Any, shape: Any) -> Any:
+    """Sums of T and E over the K rows of one action."""
+    # Two partial sums each, since one addition has to wait for the one before.
+    t, e, other_t, other_e = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, len(shape) - 1, 2):
+        i, j = 4 * np.int64(table[first + k]), 4 * np.int64(table[first + k + 1])
+        t += weights[i]
+        e += weights[i + 1]
+        other_t += weights[j]
+        other_e += weights[j + 1]
+    if len(shape) % 2:
+        i = 4 * np.int64(table[first + len(shape) - 1])
+        t += weights[i]
+        e += weights[i + 1]
+    return t + other_t, e + other_e
+
+
+@njit(forceinline=True, **COMPILE)
+def gather_omega(weights: Any, table: Any, first: Any, shape: Any) -> Any:
+    """Sum of W over the K rows of one action."""
+    w = 0.0
+    for k in range(len(shape)):
+        w += weights[4 * np.int64(table[first + k]) + 2]
+    return w
+
+
+@njit(forceinline=True, **COMPILE)
+def add_theta(weights: Any, table: Any, first: Any, shape: Any, amount: Any) -> None:
+    """Add to T on the K rows of one action."""
+    for k in range(len(shape)):
+        weights[4 * np.int64(table[first + k])] += amount
+
+
+@njit(forceinline=True, **COMPILE)
+def target_weight(action: Any, greedy: Any, share: Any, soft: Any) -> Any:
+    """Probability of an action under the target policy; `share` is that of each action that is not greedy."""
+    if len(soft) > 0:
+        return 1.0 - 2.0 * share if action == greedy else share
+    return 1.0 if action == greedy else 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def correct_other(
+    weights: Any, table: Any, row: Any, shape: Any, action: Any, other: Any, amount: Any
+) -> Any:
+    """Add to T on the rows of another action than the chosen one; returns the change of the chosen one's value."""
+    add_theta(weights, table, natural(row + other * len(shape)), shape, amount)
+    # The inner products (0, 1), (0, 2), (1, 2) of the features follow the three squares.
+    return amount * np.float64(table[natural(row + 3 * len(shape) + 2 + action + other)])
+
+
+@njit(forceinline=True, **COMPILE)
+def correct_others(
+    weights: Any, table: Any, row: Any, shape: Any, action: Any, greedy: Any, amount: Any, share: Any, soft: Any
+) -> Any:
+    """Correction along E_pi phi, except for the chosen action; returns the change of the chosen one's value."""
+    change = 0.0
+    if len(soft) > 0:
+        for step in range(1, 3):
+            other = (action + step) % 3
+            weight = target_weight(other, greedy, share, soft)
+            change += correct_other(weights, table, row, shape, action, other, amount * weight)
+    else:
+        change = correct_other(weights, table, row, shape, action, greedy, amount)
+    return change
+
+
+@njit(**COMPILE)
+def correct_late(
+    weights: Any,
+    table: Any,
+    row: Any,
+    shape: Any,
+    action: Any,
+    greedy: Any,
+    factor: Any,
+    sigma: Any,
+    lam: Any,
+    share: Any,
+    soft: Any,
+) -> None:
+    """Whole correction of the step before, for the lagged reading."""
+    amount = -factor * (1.0 - sigma)
+    if len(soft) > 0 or action != greedy:
+        correct_others(weights, table, row, shape, action, greedy, amount, share, soft)
+    weight = target_weight(action, greedy, share, soft)
+    add_theta(weights, table, natural(row + action * len(shape)), shape, amount * weight - factor * (sigma - lam))
+
+
+@njit(**COMPILE)
+def flush(weights: Any, live: Any, count: Any, g: Any, h: Any, scale: Any) -> Any:
+    """T += gE, W += hE, E *= scale on the rows with a trace; returns how many still have one."""
+    kept = 0
+    for k in range(count):
+        i = np.int64(live[k])
+        e = weights[i + 1]
+        weights[i] += g * e
+        weights[i + 2] += h * e
+        e *= scale
+        if e > TRACE_FLOOR:
+            live[natural(kept)] = i
+            kept += 1
+        else:
+            e = 0.0
+        weights[i + 1] = e
+    return kept
+
+
+@njit(**COMPILE)
+def noisy(mean: Any, noise: Any, clipped: Any, z: Any) -> Any:
+    """Mean plus noise, cut to [0, 1] if asked for."""
+    sigma = mean + noise * z
+    return min(1.0, max(0.0, sigma)) if clipped else sigma
+
+
+@njit(nogil=True, **COMPILE)
+def run(
+    table: Any,
+    width: Any,
+    edges_x: Any,
+    edges_v: Any,
+    grid: Any,
+    shape: Any,
+    weights: Any,
+    live: Any,
+    steps_out: Any,
+    starts: Any,
+    behaviour: Any,
+    sigmas: Any,
+    max_steps: Any,
+    sigma_mean: Any,
+    sigma_noise: Any,
+    sigma_drawn: Any,
+    sigma_clipped: Any,
+    sigma_decay: Any,
+    lam: Any,
+    gamma: Any,
+    alpha: Any,
+    eta: Any,
+    epsilon: Any,
+    share: Any,
+    soft: Any,
+    lagged: Any,
+    flush_below: Any,
+) -> Any:
+    """Run all episodes of one run; returns the episode in which it diverged, or -1.
+
+    `table` is flat, with rows of `width`. Three tuples of which only the length counts tell the compiler what is
+    fixed: `shape` has one entry for each tiling, `soft` is empty if the target policy is greedy and has one entry
+    if it is epsilon-greedy, `lagged` likewise for the lagged reading. `weights` holds T, E, W and a gap for
+    each place; at the end theta, 0, omega. `live` has room for all rows that can have a trace.
+    `steps_out` takes the steps of each episode, negative where the step limit cut it off. The next state comes
+    first in the loop: it depends on the action alone, and the processor can work on it while the update waits
+    for its sums.
+    """
+    tilings = len(shape)
+    rho = gamma * lam
+    inverse_rho = 1.0 / rho if rho > 0.0 else 0.0
+    beta = eta * alpha
+    third = epsilon / 3.0
+    live_count = 0
+    # What the lagged reading still has to apply: its factor, sigma, row, chosen and greedy action.
+    late_factor, late_sigma = 0.0, 0.0
+    late_row, late_action, late_greedy = 0, 0, 0
+    z_block, z_used = np.empty(BLOCK), BLOCK
+    sigma_per_step = sigma_drawn == PER_STEP and sigma_noise > 0.0
+    z = normal(sigmas) if sigma_drawn == PER_RUN else 0.0
+    for episode in range(steps_out.size):
+        if sigma_drawn == PER_EPISODE:
+            z = normal(sigmas)
+        sigma = noisy(sigma_mean, sigma_noise, sigma_clipped, z)
+        c, inverse_c, g, m, n, waiting = 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
+        x, v = start(uniform(starts)), 0.0
+        slope = cosine(3.0 * x)
+        row = find_row(x, v, edges_x, edges_v, grid, width)
+        q0, _ = gather(weights, table, row, shape)
+        q1, _ = gather(weights, table, row + tilings, shape)
+        q2, _ = gather(weights, table, row + 2 * tilings, shape)
+        action = behave(greedy_action(q0, q1, q2), epsilon, third, behaviour)
+        first = natural(row + action * tilings)
+        sum_t, sum_e = pick(action, q0, q1, q2), 0.0
+        sum_w = gather_omega(weights, table, first, shape)
+        steps = -max_steps
+        for k in range(max_steps):
+            x, v = advance(x, v, np.float64(action - 1), slope)
+            slope = cosine(3.0 * x)
+            next_row = find_row(x, v, edges_x, edges_v, grid, width)
+            if sigma_per_step:
+                if z_used == BLOCK:
+                    fill_normal(sigmas, z_block)
+                    z_used = 0
+                sigma = noisy(sigma_mean, sigma_noise, sigma_clipped, z_block[natural(z_used)])
+                z_used += 1
+
+            # e = rho e + phi, with what waits for the rows of phi, and omega -= beta phi (phi . omega)
+            norm = np.float64(table[natural(row + 3 * tilings + action)])
+            phi_omega = sum_w + eta * g * sum_e
+            phi_trace = c * sum_e
+            value = sum_t + g * sum_e + waiting * norm
+            decayed = c * rho
+            if decayed < flush_below:
+                live_count = flush(weights, live, live_count, g, eta * g, decayed)
+                c, inverse_c, g = 1.0, 1.0, 0.0
+            else:
+                c = decayed
+                inverse_c *= inverse_rho
+            n = rho * rho * n + 2.0 * rho * phi_trace + norm
+            m = rho * m + phi_omega
+            phi_trace = rho * phi_trace + norm
+            add_t = waiting - g * inverse_c
+            add_w = -eta * g * inverse_c - beta * phi_omega
+            waiting = 0.0
+            for j in range(tilings):
+                i = 4 * np.int64(table[first + j])
+                e = weights[i + 1]
+                if e == 0.0:
+                    live[natural(live_count)] = i
+                    live_count += 1
+                weights[i] += add_t
+                weights[i + 1] = e + inverse_c
+                weights[i + 2] += add_w
+
+            # delta, from the action values of the next state
+            if x >= GOAL:
+                delta = -1.0 - value
+            else:
+                t0, e0 = gather(weights, table, next_row, shape)
+                t1, e1 = gather(weights, table, next_row + tilings, shape)
+                t2, e2 = gather(weights, table, next_row + 2 * tilings, shape)
+                q0, q1, q2 = t0 + g * e0, t1 + g * e1, t2 + g * e2
+                greedy = greedy_action(q0, q1, q2)
+                action = behave(greedy, epsilon, third, behaviour)
+                expected = pick(greedy, q0, q1, q2)
+                if len(soft) > 0:
+                    expected = expected * (1.0 - 3.0 * share) + share * (q0 + q1 + q2)
+                delta = -1.0 + gamma * (expected + sigma * (pick(action, q0, q1, q2) - expected)) - value
+            if not abs(delta) < DIVERGED_ABOVE:
+                flush(weights, live, live_count, g, eta * g, 0.0)
+                return episode
+
+            # theta += alpha delta e, omega += beta delta e, and the correction of theta
+            factor = alpha * gamma * m
+            g += alpha * delta * c
+            if len(lagged) > 0 and late_factor != 0.0:
+                correct_late(
+                    weights, table, late_row, shape, late_action, late_greedy, late_factor, late_sigma, lam, share, soft
+                )
+                late_factor = 0.0
+            if x >= GOAL:
+                steps = k + 1
+                break
+            m += beta * (delta * n - phi_trace * phi_omega)
+            row, first = next_row, natural(next_row + action * tilings)
+            sum_t, sum_e = pick(action, t0, t1, t2), pick(action, e0, e1, e2)
+            if len(lagged) > 0:
+                sum_t, _ = gather(weights, table, first, shape)
+                late_factor, late_sigma = alpha * gamma * m, sigma
+                late_row, late_action, late_greedy = row, action, greedy
+            else:
+                amount = -factor * (1.0 - sigma)
+                weight = target_weight(action, greedy, share, soft)
+                waiting = amount * weight - factor * (sigma - lam)
+                if len(soft) > 0 or action != greedy:
+                    sum_t += correct_others(weights, table, row, shape, action, greedy, amount, share, soft)
+            sum_w = gather_omega(weights, table, first, shape)
+        if waiting != 0.0:
+            add_theta(weights, table, first, shape, waiting)
+        steps_out[episode] = steps
+        live_count = flush(weights, live, live_count, g, eta * g, 0.0)
+        sigma_mean *= sigma_decay
+    return -1

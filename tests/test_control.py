@@ -1,0 +1,189 @@
+"""Control experiments as data: settings, results, and the dense reference."""
+
+import dataclasses
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gqlib import control_reference as reference
+from gqlib.control import ControlSetting, run_control
+from gqlib.domains import mountain_car
+from gqlib.fast.rng import START, seed_state, uniform
+
+SHORT = ControlSetting(episodes=3, max_steps=120, alpha=0.002)
+
+
+def test_defaults_are_the_papers_values_where_it_gives_them():
+    setting = ControlSetting()
+    assert (setting.lam, setting.gamma, setting.alpha, setting.eta) == (0.99, 0.99, 0.001, 1.0)
+    assert (setting.p, setting.episodes, setting.max_steps, setting.tilings) == (1024, 400, 5000, 8)
+    assert (setting.epsilon, setting.target, setting.memory, setting.v) == (0.1, "greedy", "int", "same-step")
+
+
+def test_key_is_the_hash_of_the_values_in_any_process():
+    key = ControlSetting(sigma=0.25, p=512).key
+    # Committed: stores on disk are named after it.
+    assert key == "8a05e300555363e71039e9960563017a5ed4937c08b02579cbcb91133433a1d8"
+    code = "from gqlib.control import ControlSetting as C; print(C(p=512, sigma=0.25).key)"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == key
+
+
+def test_equal_values_of_other_types_are_the_same_setting():
+    same = ControlSetting(sigma=np.float64(1.0), p=np.int64(512), eta=1)
+    assert same == ControlSetting(sigma=1, p=512)
+    assert same.key == ControlSetting(sigma=1, p=512).key
+    assert hash(same) == hash(ControlSetting(sigma=1, p=512))
+
+
+def test_every_field_enters_the_key():
+    other = {
+        "sigma": 0.1, "lam": 0.5, "gamma": 0.9, "alpha": 0.01, "eta": 0.5, "epsilon": 0.2, "target": "epsilon-greedy",
+        "p": 512, "tilings": 16, "memory": "iht", "max_steps": 10, "episodes": 7, "v": "lagged",
+        "method": "semi-gradient", "sigma_noise": 0.01, "sigma_drawn": "run", "sigma_clipped": True, "sigma_decay": 0.9,
+    }  # fmt: skip
+    assert set(other) == {field.name for field in dataclasses.fields(ControlSetting)}
+    keys = {ControlSetting(**{name: value}).key for name, value in other.items()} | {ControlSetting().key}
+    assert len(keys) == len(other) + 1
+
+
+def test_setting_is_frozen_and_travels():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        SHORT.sigma = 1.0
+    assert ControlSetting(**json.loads(json.dumps(dataclasses.asdict(SHORT)))) == SHORT
+    assert pickle.loads(pickle.dumps(SHORT)).key == SHORT.key
+
+
+def test_setting_prints_readably():
+    text = str(ControlSetting(sigma=0.3, sigma_noise=0.01, v="lagged", sigma_decay=0.95, sigma_clipped=True))
+    assert "sigma~N(0.3, 0.01^2) per step, clipped" in text
+    assert "lagged v" in text
+    assert "sigma *= 0.95 per episode" in text
+    assert str(ControlSetting(method="semi-gradient")).startswith("semi-gradient Q(sigma=0.5")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sigma": 1.5}, "sigma is 1.5"),
+        ({"sigma": "half"}, "sigma is 'half'"),
+        ({"lam": -0.1}, "lam is -0.1"),
+        ({"gamma": 2}, "gamma is 2"),
+        ({"alpha": 0}, "alpha is 0"),
+        ({"eta": -1}, "eta is -1"),
+        ({"epsilon": 1.1}, "epsilon is 1.1"),
+        ({"target": "soft"}, "target is 'soft'"),
+        ({"p": 0}, "p is 0"),
+        ({"p": 2**17}, "p is 131072"),
+        ({"tilings": 0}, "tilings is 0"),
+        ({"memory": "dict"}, "memory is 'dict'"),
+        ({"max_steps": 0}, "max_steps is 0"),
+        ({"episodes": 2.5}, "episodes is 2.5"),
+        ({"v": "late"}, "v is 'late'"),
+        ({"method": "sarsa"}, "method is 'sarsa'"),
+        ({"sigma_noise": -0.01}, "sigma_noise is -0.01"),
+        ({"sigma_drawn": "never"}, "sigma_drawn is 'never'"),
+        ({"sigma_clipped": 1}, "sigma_clipped is 1"),
+        ({"sigma_decay": 0.0}, "sigma_decay is 0.0"),
+    ],
+)
+def test_bad_settings_are_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        ControlSetting(**changes)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: run_control({"sigma": 1}, 1, 0), "setting is"),
+        (lambda: run_control(SHORT, 0, 0), "runs is 0"),
+        (lambda: run_control(SHORT, 1, -1), "seed is -1"),
+        (lambda: run_control(SHORT, 1, 0, first_run=-1), "first_run is -1"),
+        (lambda: run_control(SHORT, 1, 0, engine="slow"), "engine is 'slow'"),
+    ],
+)
+def test_bad_calls_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_result_has_one_row_per_run():
+    result = run_control(SHORT, 4, 9, weights=True)
+    assert result.steps.shape == result.capped.shape == (4, 3)
+    assert result.steps.dtype == np.int32
+    assert result.diverged.shape == result.checksum.shape == (4,)
+    assert result.theta.shape == result.omega.shape == (4, 1024)
+    assert (result.returns == -result.steps).all()
+    assert (result.score == result.steps.mean(axis=1)).all()
+    assert (result.steps[result.capped] == 120).all()
+    assert "4 runs of 3 episodes" in repr(result)
+    assert run_control(SHORT, 1, 9).theta is None
+
+
+def test_runs_do_not_depend_on_how_they_are_split():
+    whole = run_control(SHORT, 5, 3, weights=True)
+    parts = [run_control(SHORT, n, 3, first_run=first, weights=True) for first, n in ((0, 2), (2, 1), (3, 2))]
+    for name in ("steps", "capped", "diverged", "checksum", "theta", "omega"):
+        assert np.array_equal(getattr(whole, name), np.concatenate([getattr(part, name) for part in parts]))
+    assert len(set(whole.checksum.tolist())) == 5
+    assert not set(whole.checksum.tolist()) & set(run_control(SHORT, 5, 4).checksum.tolist())
+
+
+def test_settings_share_starts_and_exploration():
+    # With all actions random and nothing learned from one step, two settings see the same car.
+    walk = ControlSetting(epsilon=1.0, episodes=2, max_steps=400)
+    a = run_control(walk, 3, 8)
+    b = run_control(dataclasses.replace(walk, sigma=1.0, alpha=0.01, p=256), 3, 8)
+    assert np.array_equal(a.steps, b.steps)
+    assert not np.array_equal(a.checksum, b.checksum)
+
+
+def test_first_episode_of_a_frozen_learner_by_hand():
+    # alpha so small that no action value leaves the tie tolerance: greedy is always action 0, so without exploration
+    # the car reverses into its valley for ever, from the start that the stream of starts gives.
+    setting = ControlSetting(alpha=1e-18, epsilon=0.0, episodes=1, max_steps=50)
+    result = run_control(setting, 1, 5, weights=True)
+    x, v = mountain_car.start(uniform(seed_state(5, 0, START))), 0.0
+    for _ in range(50):
+        x, v, _, done = mountain_car.step(x, v, 0)
+        assert not done
+    assert result.capped.all()
+    # Every step has delta = -1 up to 1e-16, so theta / alpha is minus the sum of all traces, 8 per step.
+    rho = 0.99 * 0.99
+    total = sum(8 * (1 - rho ** (50 - k)) / (1 - rho) for k in range(50))
+    assert result.theta.sum() / -1e-18 == pytest.approx(total, rel=1e-9)
+
+
+def test_reference_pieces():
+    setting = ControlSetting(target="epsilon-greedy", epsilon=0.3)
+    np.testing.assert_allclose(reference.target_policy(setting, 2), [0.1, 0.1, 0.8])
+    np.testing.assert_allclose(reference.target_policy(ControlSetting(), 1), [0, 1, 0])
+    assert reference.greedy_action(np.array([1.0, 1.0 + 1e-11, 0.0])) == 0
+    assert reference.greedy_action(np.array([1.0, 1.0 + 1e-9, 0.0])) == 1
+    phis = reference.features(ControlSetting(p=64), 64, -0.5, 0.0)
+    assert phis.shape == (3, 64)
+    assert (phis.sum(axis=1) == 8).all()
+
+
+def test_exploration_is_uniform_over_actions():
+    stream, setting = seed_state(1, 2, 3), ControlSetting(epsilon=0.6)
+    counts = np.bincount([reference.behave(setting, 1, stream) for _ in range(6000)], minlength=3) / 6000
+    np.testing.assert_allclose(counts, [0.2, 0.6, 0.2], atol=0.03)
+
+
+def test_learning_shortens_episodes():
+    setting = ControlSetting(target="epsilon-greedy", alpha=0.001, episodes=150)
+    result = run_control(setting, 4, 1)
+    assert not result.diverged.any()
+    assert np.median(result.steps[:, -30:]) < 400 < np.median(result.steps[:, :3])
+
+
+def test_divergence_is_counted_never_dropped():
+    result = run_control(ControlSetting(alpha=0.02, method="semi-gradient", sigma=0.0, episodes=40), 2, 1)
+    assert result.diverged.all()
+    assert result.capped[:, -1].all()
+    assert (result.steps[:, -1] == 5000).all()

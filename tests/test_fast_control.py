@@ -1,0 +1,236 @@
+"""The compiled engine: equal to the dense reference, bit for bit the same everywhere, named by its version."""
+
+import dataclasses
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gqlib.control import ControlSetting, run_control
+from gqlib.fast import ENGINE_VERSION, driver
+from gqlib.fast import car as fast_car
+from gqlib.fast import control as kernel
+from gqlib.fast.baselines import bare_run, dense_run
+from gqlib.fast.rng import BEHAVIOUR, START, seed_state
+from gqlib.fast.tile_tables import tile_table
+
+ROOT = Path(__file__).parents[1]
+CHECKSUMS = Path(__file__).parent / "oracles" / "engine_checksums.json"
+BASE = ControlSetting(episodes=2, max_steps=400, alpha=0.002, p=256)
+
+# Every option at least once; together with the paper's own.
+CASES = {
+    "paper, p = 1024": {"p": 1024},
+    "epsilon-greedy target": {"target": "epsilon-greedy"},
+    "sigma 0": {"sigma": 0.0},
+    "sigma 1": {"sigma": 1.0, "target": "epsilon-greedy"},
+    "dynamic sigma per step": {"sigma": 0.02, "sigma_noise": 0.01},
+    "clipped, per episode, decaying": {
+        "sigma": 0.02, "sigma_noise": 0.1, "sigma_drawn": "episode", "sigma_clipped": True, "sigma_decay": 0.5,
+    },
+    "per run": {"sigma_noise": 0.3, "sigma_drawn": "run", "sigma_decay": 0.5},
+    "lagged": {"v": "lagged", "p": 96, "max_steps": 250},
+    "lagged, epsilon-greedy target": {"v": "lagged", "p": 96, "max_steps": 250, "target": "epsilon-greedy"},
+    "semi-gradient": {"method": "semi-gradient", "sigma": 1.0},
+    "no trace": {"lam": 0.0},
+    "short trace": {"lam": 0.3},
+    "undiscounted, full trace": {"lam": 1.0, "gamma": 1.0, "alpha": 1e-4},
+    "16 tilings": {"tilings": 16, "p": 700},
+    "3 tilings": {"tilings": 3, "p": 50},
+    "one feature": {"p": 1, "alpha": 1e-4},
+    "filled index table": {"memory": "iht", "p": 2048},
+    "overfull index table": {"memory": "iht", "p": 300},
+    "small eta": {"eta": 2.0**-10},
+    "random walk": {"epsilon": 1.0},
+    "no exploration": {"epsilon": 0.0},
+}  # fmt: skip
+
+
+def case(name):
+    return dataclasses.replace(BASE, **CASES[name])
+
+
+def relative(got, want):
+    return np.abs(got - want).max() / max(np.abs(want).max(), 1e-300)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_same_trajectory_and_weights_as_the_dense_reference(name):
+    setting = case(name)
+    fast = run_control(setting, 1, 17, weights=True)
+    dense = run_control(setting, 1, 17, weights=True, engine="reference")
+    assert not dense.diverged.any()
+    assert np.array_equal(fast.steps, dense.steps)
+    assert np.array_equal(fast.capped, dense.capped)
+    assert relative(fast.theta, dense.theta) < 1e-9
+    if setting.method == "gradient":
+        assert relative(fast.omega, dense.omega) < 1e-9
+    else:
+        assert not fast.omega.any()
+
+
+@pytest.mark.parametrize(
+    ("seed", "changes"),
+    [(3, {}), (290, {"target": "epsilon-greedy", "sigma_noise": 0.01, "epsilon": 0.2, "max_steps": 1200, "p": 256}),
+     (19, {"v": "lagged", "p": 128})],
+)  # fmt: skip
+def test_same_trajectory_through_goals(seed, changes):
+    # Seeds with which the car soon reaches the goal, so that terminal steps and restarts are compared too.
+    setting = ControlSetting(**{"episodes": 2, "max_steps": 900, "alpha": 0.002, "p": 512, "sigma": 0.6,
+                                "epsilon": 0.3, **changes})  # fmt: skip
+    fast = run_control(setting, 1, seed, weights=True)
+    dense = run_control(setting, 1, seed, weights=True, engine="reference")
+    assert not fast.capped.all()
+    assert np.array_equal(fast.steps, dense.steps)
+    assert relative(fast.theta, dense.theta) < 1e-9
+    assert relative(fast.omega, dense.omega) < 1e-9
+
+
+def test_lagged_correction_outlives_a_cut_episode():
+    # After the step limit v is still due in the next episode's first step; after the goal it is zero.
+    setting = ControlSetting(v="lagged", p=64, episodes=6, max_steps=30, alpha=0.01)
+    fast = run_control(setting, 1, 1, weights=True)
+    dense = run_control(setting, 1, 1, weights=True, engine="reference")
+    assert fast.capped.all()
+    assert relative(fast.theta, dense.theta) < 1e-12
+
+
+def test_divergence_is_found_in_the_same_episode():
+    setting = ControlSetting(alpha=0.1, method="semi-gradient", p=64, episodes=3, max_steps=600, sigma=0.0)
+    fast = run_control(setting, 1, 1)
+    dense = run_control(setting, 1, 1, engine="reference")
+    assert fast.diverged.all()
+    assert dense.diverged.all()
+    assert np.array_equal(fast.steps, dense.steps)
+
+
+def test_flush_threshold_trades_rounding_error():
+    # Rounding errors grow as the threshold falls; the chosen one keeps them far below the promise of 1e-9.
+    setting = dataclasses.replace(BASE, max_steps=1500)
+    exact = run_control(setting, 1, 17, weights=True, engine="reference").theta[0]
+    error = {}
+    for threshold in (1e-1, kernel.FLUSH_BELOW, 1e-12):
+        _, diverged_in, theta, _ = driver.one_run(setting, 17, 0, flush_below=threshold)
+        assert diverged_in == -1
+        error[threshold] = relative(theta, exact)
+    assert error[1e-1] < 1e-12
+    assert error[kernel.FLUSH_BELOW] < 1e-10
+    assert error[1e-12] > 100 * error[kernel.FLUSH_BELOW]
+
+
+def test_flush_moves_the_sums_and_drops_dead_traces():
+    weights, live = np.zeros((9, 4)), np.array([4 * 7, 4 * 2, 4 * 8], dtype=np.uint32)
+    weights[[7, 2, 8], 1] = 2.0, 3.0, 1e-29
+    assert kernel.flush(weights.reshape(-1), live, 3, 0.5, 0.25, 0.01) == 2
+    assert live[:2].tolist() == [28, 8]  # the third fell below the floor
+    assert weights[[7, 2, 8], 1].tolist() == [0.02, 0.03, 0.0]
+    assert weights[[7, 2], 0].tolist() == [1.0, 1.5]
+    assert weights[[7, 2], 2].tolist() == [0.5, 0.75]
+    assert kernel.flush(weights.reshape(-1), live, 2, 0.0, 0.0, 0.0) == 0
+    assert not weights[:, 1].any()
+
+
+def test_committed_checksums_name_the_engine_version():
+    """If this fails, results have changed: raise ENGINE_VERSION, and write the new checksums beside it."""
+    committed = json.loads(CHECKSUMS.read_text())
+    assert committed["engine_version"] == ENGINE_VERSION
+    got = {name: [f"{c:016x}" for c in run_control(case(name), 2, 2019).checksum.tolist()] for name in CASES}
+    assert got == committed["checksums"]
+
+
+def test_results_do_not_depend_on_the_order_of_calls():
+    names = ["semi-gradient", "lagged", "paper, p = 1024"]
+    code = (
+        "import sys; sys.path.insert(0, 'tests'); from test_fast_control import case, run_control;"
+        f"print([run_control(case(n), 1, 2019).checksum[0] for n in {names[::-1]!r}])"
+    )
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    here = [run_control(case(n), 1, 2019).checksum[0] for n in names]
+    assert other.stdout.strip() == str(here[::-1])
+
+
+def test_rows_are_found_exactly():
+    for tilings in (3, 8, 16):
+        table = tile_table(512, tilings)
+        grid, width = driver.grid_of(table), table.rows.shape[1]
+        rng = np.random.default_rng(2)
+        x = np.concatenate([rng.uniform(-1.2, 0.5, 500), table.edges_x[:-1], np.nextafter(table.edges_x[1:-1], -9)])
+        v = np.concatenate([rng.uniform(-0.07, 0.07, 500), table.edges_v[:-1], np.nextafter(table.edges_v[1:-1], -9)])
+        for position, velocity in [*zip(x, rng.permutation(v)[: len(x)], strict=False), (-1.2, -0.07), (0.5, 0.07)]:
+            row = fast_car.find_row(position, velocity, table.edges_x, table.edges_v, grid, width)
+            assert row == table.cell(position, velocity) * width
+
+
+def test_greedy_takes_the_first_action_within_the_tolerance():
+    tie = fast_car.TIE
+    assert fast_car.greedy_action(1.0, 1.0 + tie / 2, 0.0) == 0
+    assert fast_car.greedy_action(1.0, 1.0 + 2 * tie, 1.0 + 2.5 * tie) == 1
+    assert fast_car.greedy_action(0.0, 1.0, 2.0) == 2
+
+
+def test_compiled_dense_baseline_learns_the_same():
+    setting = dataclasses.replace(BASE, p=512)
+    table = tile_table(512)
+    rows = table.index_rows()
+    steps = np.zeros(2, dtype=np.int32)
+    theta = dense_run(
+        rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, driver.grid_of(table), (0,) * 8, 512, steps,
+        seed_state(3, 0, START), seed_state(3, 0, BEHAVIOUR), 400, 0.5, 0.99, 0.99, 0.002, 1.0, 0.1,
+    )  # fmt: skip
+    lazy = run_control(setting, 1, 3, weights=True)
+    assert np.array_equal(np.abs(steps), lazy.steps[0])
+    assert relative(lazy.theta[0], theta) < 1e-9
+
+
+def test_bare_loop_drives_the_same_car():
+    # Nothing is learned with alpha near 0, so the learner and the bare loop with zero weights take the same steps.
+    setting = ControlSetting(alpha=1e-300, epsilon=1.0, episodes=4, max_steps=3000)
+    table = tile_table(setting.p)
+    steps = np.zeros(4, dtype=np.int32)
+    bare_run(
+        table.rows.ravel(), table.rows.shape[1], table.edges_x, table.edges_v, driver.grid_of(table), (0,) * 8,
+        np.zeros(len(table.used)), steps, seed_state(3, 0, START), seed_state(3, 0, BEHAVIOUR), 3000, 1.0,
+    )  # fmt: skip
+    assert np.array_equal(np.abs(steps), run_control(setting, 1, 3).steps[0])
+
+
+@pytest.mark.slow
+def test_freshly_compiled_kernel_has_no_fused_or_fast_arithmetic_and_the_committed_checksum():
+    # A fresh cache directory: code loaded from a cache has no text to look at, and the cache does not notice when
+    # a function in another file changes.
+    code = (
+        "import sys; sys.path.insert(0, 'tests'); from test_fast_control import case, kernel, run_control;"
+        "print(f\"{run_control(case('paper, p = 1024'), 1, 2019).checksum[0]:016x}\");"
+        "text = ''.join(kernel.run.inspect_llvm(s) + kernel.run.inspect_asm(s) for s in kernel.run.signatures);"
+        "print(len(text) > 10000, *(word in text for word in ('vfmadd', 'llvm.fma', ' fast ', 'llvm.cos')))"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True, text=True, check=True, cwd=ROOT, env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        )  # fmt: skip
+    checksum, *found = done.stdout.split()
+    assert checksum == json.loads(CHECKSUMS.read_text())["checksums"]["paper, p = 1024"][0]
+    assert found == ["True", "False", "False", "False", "False"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("stream", "expected"), [(Terminal(), "gqlib: compiling\n"), (io.StringIO(), "")])
+def test_long_compilation_is_announced_on_a_terminal_only(monkeypatch, stream, expected):
+    monkeypatch.setattr(sys, "stderr", stream)
+    with driver.notice("compiling", after=0.01):
+        time.sleep(0.2)
+    with driver.notice("never said", after=60):
+        pass
+    assert stream.getvalue() == expected

@@ -1,0 +1,137 @@
+"""The kernels' random numbers: the published generator, exact uniforms, accurate normals, separate streams."""
+
+import mpmath
+import numpy as np
+import pytest
+from numba import njit
+from scipy import special, stats
+
+from gqlib.fast import COMPILE, rng
+
+MASK = (1 << 64) - 1
+
+
+def python_xoshiro(state):
+    """xoshiro256++ in Python integers, from its published description."""
+
+    def rotate(x, k):
+        return ((x << k) | (x >> (64 - k))) & MASK
+
+    s = [int(word) for word in state]
+    while True:
+        yield (rotate((s[0] + s[3]) & MASK, 23) + s[0]) & MASK
+        t = (s[1] << 17) & MASK
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= t
+        s[3] = rotate(s[3], 45)
+
+
+def test_published_words_of_xoshiro():
+    # The first outputs for the state (1, 2, 3, 4), as in the test vectors of several public implementations.
+    state = np.array([1, 2, 3, 4], dtype=np.uint64)
+    expected = [41943041, 58720359, 3588806011781223, 3591011842654386, 9228616714210784205]
+    assert [int(rng.next_u64(state)) for _ in expected] == expected
+
+
+def test_words_agree_with_python_integers():
+    state = rng.seed_state(11, 22, 33)
+    words = python_xoshiro(state.tolist())
+    assert [int(rng.next_u64(state)) for _ in range(500)] == [next(words) for _ in range(500)]
+
+
+def test_uniform_is_the_upper_53_bits():
+    state = rng.seed_state(1, 0, rng.START)
+    words = python_xoshiro(state.tolist())
+    for _ in range(200):
+        u = rng.uniform(state)
+        assert u == (next(words) >> 11) / 2**53
+        assert 0 <= u < 1
+
+
+def test_integers_cover_their_range_evenly():
+    state = rng.seed_state(2, 0, rng.BEHAVIOUR)
+    counts = np.bincount([rng.integers(state, 5) for _ in range(5000)], minlength=5)
+    assert len(counts) == 5
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_normal_quantile_against_exact_values():
+    u = np.concatenate([np.logspace(-15.9, -0.31, 200), np.linspace(0.05, 0.95, 91), [0.075, 0.925, 2.0**-53]])
+    for value in u.tolist():
+        exact = -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * mpmath.mpf(value)) if value > 1e-3 else special.ndtri(value)
+        assert rng.normal_quantile(value) == pytest.approx(float(exact), rel=2e-15, abs=1e-16)
+
+
+def test_logarithm_without_the_c_library():
+    for x in np.concatenate([np.logspace(-18.9, -1e-9, 500), [0.5, 0.7071067811865475, 1 - 2.0**-53]]).tolist():
+        assert rng._log_below_one(x) == pytest.approx(float(mpmath.log(x)), rel=5e-16)
+
+
+def test_normals_have_the_normal_law():
+    draws = np.empty(20000)
+    rng.fill_normal(rng.seed_state(4, 0, rng.SIGMA), draws)
+    assert stats.kstest(draws, "norm").pvalue > 1e-3
+    assert np.abs(draws).max() > 3.5
+
+
+def test_blocks_of_normals_are_the_single_ones():
+    one, block = rng.seed_state(5, 6, 7), rng.seed_state(5, 6, 7)
+    for size in (1, 7, 128, 1000):
+        out = np.empty(size)
+        rng.fill_normal(block, out)
+        assert out.tolist() == [rng.normal(one) for _ in range(size)]
+    assert (one == block).all()
+
+
+def test_far_tails_in_a_block(monkeypatch):
+    # A state whose next word starts with 52 zero bits, or ones, gives the smallest and the largest quantile.
+    for words, sign in (([0, 0, 0, 0], -1), ([0, 1, 2, MASK], 1)):
+        state = np.array(words, dtype=np.uint64)
+        single, out = state.copy(), np.empty(1)
+        rng.fill_normal(state, out)
+        assert out[0] == rng.normal(single)
+        assert np.sign(out[0]) == sign
+
+
+def test_streams_depend_on_seed_run_and_purpose_alone():
+    states = {tuple(rng.seed_state(s, r, p).tolist()) for s in range(4) for r in range(4) for p in range(5)}
+    assert len(states) == 80
+    assert (rng.seed_state(3, 2, 1) == rng.seed_state(np.int64(3), 2, 1)).all()
+    expected = np.random.SeedSequence(entropy=3, spawn_key=(2, 1)).generate_state(4, np.uint64)
+    assert (rng.seed_state(3, 2, 1) == expected).all()
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, True, None])
+def test_bad_seeds_are_named(bad):
+    with pytest.raises(ValueError, match="seed is"):
+        rng.seed_state(bad, 0, 0)
+    with pytest.raises(ValueError, match="run is"):
+        rng.seed_state(0, bad, 0)
+    with pytest.raises(ValueError, match="stream is"):
+        rng.seed_state(0, 0, bad)
+
+
+def test_compiled_code_does_not_fuse_multiply_and_add():
+    # (1 + e)(1 - e) - 1 with e = 2**-30 is -2**-60 if the product is not rounded, and 0 if it is.
+    @njit(**{**COMPILE, "cache": False})
+    def residue(a, b, c):
+        return a * b + c
+
+    assert residue(1 + 2.0**-30, 1 - 2.0**-30, -1.0) == 0.0
+    assert not any("fma" in residue.inspect_asm(signature).lower() for signature in residue.signatures)
+
+
+def test_no_kernel_uses_fastmath_or_fused_operations():
+    assert COMPILE["fastmath"] is False
+    rng.fill_normal(rng.seed_state(0, 0, 0), np.empty(4))
+    text = "".join(rng.fill_normal.inspect_llvm(s) for s in rng.fill_normal.signatures) if _compiled_here() else ""
+    assert "fmul fast" not in text
+    assert "llvm.fma" not in text
+
+
+def _compiled_here():
+    """Whether the code was compiled in this process; a function loaded from the cache has no text to look at."""
+    return not rng.fill_normal.stats.cache_hits

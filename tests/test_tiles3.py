@@ -1,0 +1,160 @@
+"""Tile coding: the numbers of tiles3, and the look-up tables that repeat them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gqlib.fast import tile_tables
+from gqlib.fast.tile_tables import make_memory, scaled, tile_table
+from gqlib.tiles3 import IHT, tiles, tileswrap
+
+ORACLE = json.loads((Path(__file__).parent / "oracles" / "tiles3.json").read_text())["tiles3"]
+CONFIGURATIONS = [(kind, name) for kind, outputs in ORACLE["outputs"].items() for name in outputs]
+
+
+def test_line_of_suttons_own_test():
+    assert tiles(500, 16, [0.3, 0.4, 0.5], [3, 6, 7]) == ORACLE["sutton_test_line"]["cpython>=3.8"]
+
+
+@pytest.mark.parametrize(("kind", "name"), CONFIGURATIONS)
+def test_reference_indices_of_the_state_box(kind, name):
+    size, tilings = (int(part) for part in name.removeprefix("mem").split("_tilings"))
+    memory = size if kind == "int" else IHT(size)
+    got = [tiles(memory, tilings, scaled(x, v), [a]) for x, v, a in ORACLE["inputs_x_v_a"]]
+    assert got == ORACLE["outputs"][kind][name]
+
+
+def test_scaling_is_the_one_of_the_reference_call():
+    for x, v, _ in ORACLE["inputs_x_v_a"]:
+        assert scaled(x, v) == (8 * x / (0.5 + 1.2), 8 * v / (0.07 + 0.07))
+
+
+def test_index_table_numbers_tiles_as_they_come_and_hashes_when_full():
+    table = IHT(3)
+    assert [table.getindex(t) for t in ("a", "b", "a", "c")] == [0, 1, 0, 2]
+    assert table.fullp()
+    assert table.count() == 3
+    assert table.overfullCount == 0
+    assert table.getindex((7, 7)) == hash((7, 7)) % 3
+    assert table.getindex("b") == 1
+    assert table.overfullCount == 1
+    assert str(table) == "Collision table: size:3 overfullCount:1 dictionary:3 items"
+
+
+def test_readonly_leaves_the_table_alone():
+    table = IHT(10)
+    assert tiles(table, 2, [0.1], readonly=True) == [None, None]
+    assert table.count() == 0
+    seen = tiles(table, 2, [0.1])
+    assert tiles(table, 2, [0.1], readonly=True) == seen
+    full = IHT(1)
+    full.getindex("a")
+    assert full.getindex("b", readonly=True) is None
+    assert full.overfullCount == 0
+
+
+def test_coordinates_without_a_memory_worked_by_hand():
+    # floor(4 * 0.3) = 1, floor(4 * -0.3) = -2; the tilings are displaced by (t, 3t) quarters of a tile.
+    assert tiles(None, 4, [0.3, -0.3], [5]) == [[0, 0, -1, 5], [1, 0, 0, 5], [2, 0, 1, 5], [3, 1, 1, 5]]
+
+
+def test_wrapping_worked_by_hand():
+    # Displacements are taken modulo one tile: 3t mod 4 = 0, 3, 2, 1 quarters.
+    assert tileswrap(None, 4, [0.3, -0.3], [None, 3]) == [[0, 0, 2], [1, 0, 0], [2, 0, 0], [3, 1, 2]]
+    assert tileswrap(None, 4, [0.3, -0.3], []) == [[0, 0, -1], [1, 0, 0], [2, 0, 0], [3, 1, -1]]
+    assert tileswrap(None, 4, [0.3, -0.3], [False]) == tileswrap(None, 4, [0.3, -0.3], [None, 0])
+
+
+@given(st.floats(-50, 50), st.integers(-3, 3), st.integers(1, 16))
+def test_wrapped_coordinates_have_the_period(x, periods, tilings):
+    # On a grid of 2**-10, so that adding a period does not round.
+    x = round(x * 1024) / 1024
+    assert tileswrap(None, tilings, [x], [5]) == tileswrap(None, tilings, [x + 5 * periods], [5])
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=4), st.integers(1, 16))
+def test_one_tile_per_tiling_and_a_move_of_one_tile_changes_all(floats, tilings):
+    floats = [round(f * 1024) / 1024 for f in floats]
+    here = tiles(None, tilings, floats)
+    there = tiles(None, tilings, [floats[0] + 1, *floats[1:]])
+    assert [c[0] for c in here] == list(range(tilings))
+    assert all(b[1] - a[1] == 1 and b[2:] == a[2:] for a, b in zip(here, there, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: IHT(0), "sizeval is 0"),
+        (lambda: tiles(0, 8, [0.1]), "ihtORsize is 0"),
+        (lambda: tiles(True, 8, [0.1]), "ihtORsize is True"),
+        (lambda: tiles(2.5, 8, [0.1]), "ihtORsize is 2.5"),
+        (lambda: tiles(10, 0, [0.1]), "numtilings is 0"),
+        (lambda: tiles(10, 8, [np.nan]), "floats is nan"),
+        (lambda: tileswrap(10, 8, [0.1], [1, 2]), "wrapwidths has 2 entries"),
+        (lambda: tileswrap(10, 8, [0.1], [-1]), "wrapwidths is -1"),
+        (lambda: tile_table(0), "p is 0"),
+        (lambda: tile_table(70000), "p is 70000"),
+        (lambda: tile_table(512, 33), "tilings is 33"),
+        (lambda: tile_table(512, 8, "dict"), "memory is 'dict'"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("p", "tilings", "memory"),
+    [(512, 8, "int"), (2048, 8, "int"), (512, 8, "iht"), (2048, 8, "iht"), (300, 5, "int"), (1024, 16, "iht")],
+)
+def test_table_gives_the_indices_of_the_coder(p, tilings, memory):
+    table, store = tile_table(p, tilings, memory), make_memory(memory, p, tilings)
+    rng, index_rows = np.random.default_rng(6), table.index_rows()
+    states = list(zip(rng.uniform(-1.2, 0.5, 300), rng.uniform(-0.07, 0.07, 300), strict=True))
+    # Edges, and the last double before each: the hardest states.
+    x, v = table.edges_x[1:-1], table.edges_v[1:-1]
+    before = zip(np.nextafter(x, -9), np.nextafter(v, -9), strict=True)
+    states += [*zip(x, v, strict=True), *before, (-1.2, -0.07), (0.5, 0.07)] if len(x) == len(v) else []
+    for position, velocity in states:
+        features = []
+        for action in range(3):
+            indices = tiles(store, tilings, scaled(position, velocity), [action])
+            assert table.indices(position, velocity, action) == indices
+            first = action * tilings
+            assert index_rows[table.cell(position, velocity), first : first + tilings].tolist() == indices
+            features.append(np.bincount(indices, minlength=p))
+        products = table.rows[table.cell(position, velocity), 3 * tilings : 3 * tilings + 6]
+        pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        assert products.tolist() == [features[a] @ features[b] for a, b in pairs]
+
+
+@pytest.mark.parametrize(("tilings", "tiles_of_three_actions"), [(8, 1944), (16, 3888)])
+def test_number_of_tiles_in_the_box(tilings, tiles_of_three_actions):
+    expected = ORACLE["distinct_tiles_in_state_space"][str(tilings)]["three_actions"]
+    assert expected == tiles_of_three_actions
+    assert len(tile_table(4096, tilings, "iht").used) == tiles_of_three_actions
+
+
+def test_collisions_of_each_memory():
+    assert len(tile_table(2048, 8, "iht").used) == 1944  # no collision
+    assert len(tile_table(1024, 8, "iht").used) == 1024  # full
+    assert len(tile_table(2048, 8, "int").used) == 1136  # the 1944 tiles share 1136 indices
+
+
+def test_filling_order_is_the_stated_one():
+    table, store = tile_table(2048, 8, "iht"), IHT(2048)
+    for x in table.edges_x[:-1]:
+        for v in table.edges_v[:-1]:
+            for action in range(3):
+                tiles(store, 8, scaled(x, v), [action])
+    assert store.dictionary == make_memory("iht", 2048, 8).dictionary
+
+
+def test_another_tuple_hash_is_refused(monkeypatch):
+    monkeypatch.setattr(tile_tables, "TUPLE_HASH", 1)
+    with pytest.raises(RuntimeError, match="tuple hash"):
+        tile_table.__wrapped__(512)
