@@ -1,0 +1,128 @@
+"""Episodes of a finite MDP, and the tabular tasks that hand them out.
+
+An episode is S_0, A_0, R_1, S_1, A_1, …, S_T, A_T in one convention of time: the reward of step t is R_{t+1}
+(the paper writes R_{t+1} in its Background and R_t from Eq. (8) on). It ends in a terminal state, or is cut after a
+number of steps; then A_T is the action that would have come next, so that every learner can still bootstrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.mdp import FiniteMDP
+
+
+class Transition(NamedTuple):
+    """(S_t, A_t, R_{t+1}, S_{t+1}, A_{t+1}), and whether the episode ends in S_{t+1}."""
+
+    state: int
+    action: int
+    reward: float
+    next_state: int
+    next_action: int
+    ends: bool
+
+
+@dataclass(frozen=True)
+class Episode:
+    """Arrays of an episode of T steps: states and actions (T + 1,), rewards (T,).
+
+    `ended` says whether states[T] is terminal; if so, its value is zero and actions[T] means nothing.
+
+    Examples
+    --------
+    >>> episode = Episode([0, 1, 2], [1, 1, 0], [0.0, 1.0], ended=True)
+    >>> len(episode), list(episode)[1]
+    (2, Transition(state=1, action=1, reward=1.0, next_state=2, next_action=0, ends=True))
+    """
+
+    states: NDArray[np.intp]
+    actions: NDArray[np.intp]
+    rewards: Array
+    ended: bool
+
+    def __post_init__(self) -> None:
+        rewards = check.array("rewards", self.rewards, (None,))
+        object.__setattr__(self, "rewards", check.frozen(rewards))
+        for name in ("states", "actions"):
+            values = check.array(name, getattr(self, name), (len(rewards) + 1,))
+            if (values < 0).any() or (values != np.floor(values)).any():
+                raise ValueError(f"{name} is {check.brief(values)}; it should hold whole numbers from 0")
+            indices = values.astype(np.intp)
+            indices.setflags(write=False)
+            object.__setattr__(self, name, indices)
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def __iter__(self) -> Iterator[Transition]:
+        last = len(self) - 1
+        for t, reward in enumerate(self.rewards):
+            yield Transition(
+                int(self.states[t]),
+                int(self.actions[t]),
+                float(reward),
+                int(self.states[t + 1]),
+                int(self.actions[t + 1]),
+                self.ended and t == last,
+            )
+
+
+def sample_episode(
+    mdp: FiniteMDP, policy: ArrayLike, start: ArrayLike, rng: np.random.Generator, *, max_steps: int = 100_000
+) -> Episode:
+    """Follow a policy from a start state drawn from `start` until a terminal state, or for `max_steps` steps.
+
+    The reward of a step is r(s, a): where an MDP was given r(s, a, s'), its average over s'.
+
+    Examples
+    --------
+    >>> mdp = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[2.0], [0.0]], 1.0, terminal=[1])
+    >>> episode = sample_episode(mdp, [[1.0], [1.0]], [1.0, 0.0], np.random.default_rng(0))
+    >>> episode.states.tolist(), episode.rewards.tolist(), episode.ended
+    ([0, 1], [2.0], True)
+    """
+    nu = np.cumsum(mdp.policy(policy), axis=1)
+    begin = check.distributions("start", start, (mdp.n_states,))
+    if begin[mdp.is_terminal].any():
+        raise ValueError(f"start is {check.brief(start)}; it should give no weight to a terminal state")
+    check.generator("rng", rng)
+    limit = check.integer("max_steps", max_steps, low=1)
+    moves = np.cumsum(mdp.transitions, axis=2)
+
+    def draw(cumulative: Array) -> int:
+        # Scaled by the total, so that the last digit of a sum never yields an index of probability zero.
+        return int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
+
+    states = [draw(np.cumsum(begin))]
+    actions = [draw(nu[states[0]])]
+    rewards: list[float] = []
+    while len(rewards) < limit and not mdp.is_terminal[states[-1]]:
+        rewards.append(mdp.rewards[states[-1], actions[-1]])
+        states.append(draw(moves[states[-1], actions[-1]]))
+        actions.append(draw(nu[states[-1]]))
+    ended = bool(mdp.is_terminal[states[-1]])
+    return Episode(np.array(states), np.array(actions), np.array(rewards), ended)
+
+
+@dataclass(frozen=True)
+class TabularTask:
+    """An episodic task small enough for a table: an MDP and the law of its start states."""
+
+    mdp: FiniteMDP
+    start: Array
+
+    def episode(self, policy: ArrayLike, rng: np.random.Generator, *, max_steps: int = 100_000) -> Episode:
+        """An episode under `policy`; every random number comes from `rng`."""
+        return sample_episode(self.mdp, policy, self.start, rng, max_steps=max_steps)
+
+    def uniform_policy(self) -> Array:
+        """Every action with the same probability, (S, A)."""
+        return np.full((self.mdp.n_states, self.mdp.n_actions), 1.0 / self.mdp.n_actions)

@@ -1,0 +1,149 @@
+"""On-policy control with an ε-greedy policy: n-step Q(σ) of De Asis et al. (2018), and Q(σ, λ).
+
+The policy that acts is the one that is learned about, and it follows the table: greedy for the first action of largest
+value, with probability ε uniform instead. Returns are recorded episode by episode; an episode is cut at `max_steps`.
+The table starts at zero and the row of a terminal state is never updated, so the value of an end is zero.
+Random numbers come from `draw`, a function without arguments that returns a uniform number in [0, 1), so that the
+compiled twins in `gqlib.fast.tabular` can be held to the same stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.domains.episodes import TabularTask
+from gqlib.tabular._arguments import step_size
+
+
+def epsilon_greedy(row: Array, epsilon: float) -> Array:
+    """The ε-greedy probabilities for one row of a table; ties go to the first action.
+
+    Examples
+    --------
+    >>> epsilon_greedy(np.array([0.0, 1.0]), 0.1).tolist()
+    [0.05, 0.95]
+    """
+    probabilities = np.full(len(row), epsilon / len(row))
+    probabilities[int(np.argmax(row))] += 1.0 - epsilon
+    return probabilities
+
+
+def _expected(probabilities: Array, row: Array) -> float:
+    total = 0.0
+    for p, value in zip(probabilities, row, strict=True):  # in this order, so that the compiled twin rounds alike
+        total += p * value
+    return total
+
+
+class _World:
+    """Draws of start states, moves and ε-greedy actions from one stream of uniform numbers."""
+
+    def __init__(self, task: TabularTask, epsilon: float, draw: Callable[[], float]) -> None:
+        self.begin = np.cumsum(task.start)
+        self.moves = np.cumsum(task.mdp.transitions, axis=2)
+        self.epsilon, self.draw = epsilon, draw
+
+    def start(self) -> int:
+        return int(np.searchsorted(self.begin, self.draw() * self.begin[-1], side="right"))
+
+    def move(self, state: int, action: int) -> int:
+        row = self.moves[state, action]
+        return int(np.searchsorted(row, self.draw() * row[-1], side="right"))
+
+    def act(self, row: Array) -> int:
+        if self.draw() < self.epsilon:
+            return int(self.draw() * len(row))
+        return int(np.argmax(row))
+
+
+def n_step_q_sigma_control(
+    task: TabularTask,
+    *,
+    n: int,
+    sigma: ArrayLike,
+    alpha: float,
+    epsilon: float,
+    draw: Callable[[], float],
+    max_steps: int = 10_000,
+) -> tuple[Array, Array]:
+    """On-policy n-step Q(σ) from a table of zeros, with one value of σ for each episode.
+
+    Returns
+    -------
+    returns : ndarray, (episodes,)
+        Undiscounted sum of rewards of each episode.
+    q : ndarray, (S, A)
+    """
+    sigmas, alpha = check.array("sigma", sigma, (None,)), step_size(alpha)
+    world = _World(task, check.scalar("epsilon", epsilon, low=0.0, high=1.0), draw)
+    n, limit, mdp = check.integer("n", n, low=1), check.integer("max_steps", max_steps, low=1), task.mdp
+    table, returns = np.zeros(mdp.rewards.shape), np.zeros(len(sigmas))
+    for episode, s in enumerate(sigmas):
+        states = [world.start()]
+        actions = [world.act(table[states[0]])]
+        values, errors, weights, ends = [table[states[0], actions[0]]], [], [1.0], False
+        while not ends:
+            reward, new = mdp.rewards[states[-1], actions[-1]], world.move(states[-1], actions[-1])
+            returns[episode] += reward
+            probabilities, choice = epsilon_greedy(table[new], world.epsilon), world.act(table[new])
+            sampled, expected = table[new, choice], _expected(probabilities, table[new])
+            errors.append(reward + mdp.gamma * (s * sampled + (1.0 - s) * expected) - values[-1])
+            weights.append(mdp.gamma * ((1.0 - s) * probabilities[choice] + s))
+            states.append(new)
+            actions.append(choice)
+            values.append(sampled)
+            now = len(errors)
+            ends = bool(mdp.is_terminal[new]) or now == limit
+            for t in range(max(now - n, 0), now if ends else now - n + 1):
+                target, decay = values[t], 1.0
+                for k in range(t, min(t + n, now)):
+                    decay = decay * weights[k] if k > t else 1.0
+                    target += decay * errors[k]
+                table[states[t], actions[t]] += alpha * (target - table[states[t], actions[t]])
+    return returns, table
+
+
+def q_sigma_lambda_control(
+    task: TabularTask,
+    *,
+    lam: float,
+    sigma: ArrayLike,
+    alpha: float,
+    epsilon: float,
+    draw: Callable[[], float],
+    max_steps: int = 10_000,
+) -> tuple[Array, Array]:
+    """On-policy Q(σ, λ), Eqs. (6)–(7), from a table of zeros, with one value of σ for each episode.
+
+    Returns
+    -------
+    returns : ndarray, (episodes,)
+    q : ndarray, (S, A)
+    """
+    sigmas, alpha = check.array("sigma", sigma, (None,)), step_size(alpha)
+    world = _World(task, check.scalar("epsilon", epsilon, low=0.0, high=1.0), draw)
+    lam, limit = check.scalar("lam", lam, low=0.0, high=1.0), check.integer("max_steps", max_steps, low=1)
+    mdp = task.mdp
+    table, returns = np.zeros(mdp.rewards.shape), np.zeros(len(sigmas))
+    for episode, s in enumerate(sigmas):
+        trace = np.zeros_like(table)
+        state = world.start()
+        action = world.act(table[state])
+        for _ in range(limit):
+            reward, new = mdp.rewards[state, action], world.move(state, action)
+            returns[episode] += reward
+            probabilities, choice = epsilon_greedy(table[new], world.epsilon), world.act(table[new])
+            sampled, expected = table[new, choice], _expected(probabilities, table[new])
+            delta = reward + mdp.gamma * (s * sampled + (1.0 - s) * expected) - table[state, action]
+            trace *= mdp.gamma * lam
+            trace[state, action] += 1.0
+            table += alpha * delta * trace
+            state, action = new, choice
+            if mdp.is_terminal[state]:
+                break
+    return returns, table

@@ -1,0 +1,65 @@
+r"""How wrong learned tables are: root mean square errors, and their two parts.
+
+For tables Q_1, …, Q_N of N independent runs and exact values q, averaged over the pairs,
+
+    E ‖Q − q‖² = ‖E Q − q‖² + E ‖Q − E Q‖²        (squared bias + variance);
+
+with the sample mean in place of E Q the first part is too large by variance/N, which is subtracted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+
+
+def rms_error(tables: ArrayLike, exact: ArrayLike, *, ceiling: float) -> Array:
+    """Root mean square error over the last two axes, at most `ceiling`: a run that diverged counts as that.
+
+    Examples
+    --------
+    >>> rms_error([[[3.0, 0.0]], [[np.inf, 0.0]]], [[0.0, 4.0]], ceiling=9.0).round(4).tolist()
+    [3.5355, 9.0]
+    """
+    values, target = np.asarray(tables, dtype=float), check.array("exact", exact, (None, None))
+    if values.shape[-2:] != target.shape:
+        raise ValueError(f"tables has shape {values.shape}; its last axes should be {target.shape}")
+    with np.errstate(all="ignore"):
+        errors = np.sqrt(((values - target) ** 2).mean(axis=(-2, -1)))
+    return np.asarray(np.where(errors < ceiling, errors, ceiling))
+
+
+def bias_variance(tables: ArrayLike, exact: ArrayLike) -> tuple[float, float]:
+    """Squared bias (without its own bias) and variance of the tables of N runs, (N, S, A), averaged over pairs.
+
+    Examples
+    --------
+    >>> bias_variance([[[0.0]], [[2.0]]], [[0.0]])
+    (0.0, 2.0)
+    """
+    target = check.array("exact", exact, (None, None))
+    values = check.array("tables", tables, (None, *target.shape))
+    if len(values) < 2:
+        raise ValueError(f"tables has shape {values.shape}; it should hold at least two runs")
+    variance = values.var(axis=0, ddof=1)
+    squared_bias = (values.mean(axis=0) - target) ** 2 - variance / len(values)
+    return float(squared_bias.mean()), float(variance.mean())
+
+
+def bias_variance_interval(
+    tables: ArrayLike, exact: ArrayLike, rng: np.random.Generator, *, resamples: int = 300
+) -> Array:
+    """Percentile bootstrap over runs: rows squared bias and variance, columns 2.5%, estimate and 97.5%."""
+    check.generator("rng", rng)
+    values = np.asarray(tables, dtype=float)
+    drawn = np.array(
+        [
+            bias_variance(values[rng.integers(len(values), size=len(values))], exact)
+            for _ in range(check.integer("resamples", resamples, low=2))
+        ]
+    )
+    low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
+    return np.column_stack([low, bias_variance(values, exact), high])

@@ -1,0 +1,93 @@
+r"""One-step temporal-difference learners, and σ as the dial between two of them.
+
+All four move Q(S_t, A_t) by α δ_t along an episode; they differ in what stands for the value of S_{t+1}:
+
+    δ^S_t  = R_{t+1} + γ Q(S_{t+1}, A_{t+1}) − Q(S_t, A_t)                   Sarsa: the sampled action
+    δ^ES_t = R_{t+1} + γ Σ_a π(a|S_{t+1}) Q(S_{t+1}, a) − Q(S_t, A_t)        Expected Sarsa: the mean under π
+    δ^Q_t  = R_{t+1} + γ max_a Q(S_{t+1}, a) − Q(S_t, A_t)                   Q-learning: the mean under a greedy π
+    δ^σ_t  = σ δ^S_t + (1−σ) δ^ES_t                                          Q(σ), Eq. (5)
+
+(The paper's δ^ES, printed under Eq. (5), lacks its γ.) The value of a terminal state is zero.
+"""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.domains.episodes import Episode
+from gqlib.tabular._arguments import discount, policy_for, step_size, table_for
+
+
+def sarsa(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) -> Array:
+    """One-step Sarsa along an episode; returns the new table.
+
+    Examples
+    --------
+    >>> episode = Episode([0, 1, 2], [0, 1, 0], [1.0, 1.0], ended=True)
+    >>> sarsa([[0.0, 0.0], [2.0, 4.0], [0.0, 0.0]], episode, gamma=1.0, alpha=0.5).tolist()
+    [[2.5, 0.0], [2.0, 2.5], [0.0, 0.0]]
+    """
+    table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
+    for s, a, reward, s_next, a_next, ends in episode:
+        bootstrap = 0.0 if ends else table[s_next, a_next]
+        table[s, a] += alpha * (reward + gamma * bootstrap - table[s, a])
+    return table
+
+
+def expected_sarsa(q: ArrayLike, episode: Episode, pi: ArrayLike, *, gamma: float, alpha: float) -> Array:
+    """One-step Expected Sarsa for the target policy π; A_{t+1} is not looked at.
+
+    Examples
+    --------
+    >>> episode = Episode([0, 1, 2], [0, 1, 0], [1.0, 1.0], ended=True)
+    >>> half = [[0.5, 0.5]] * 3
+    >>> expected_sarsa([[0.0, 0.0], [2.0, 4.0], [0.0, 0.0]], episode, half, gamma=1.0, alpha=0.5).tolist()
+    [[2.0, 0.0], [2.0, 2.5], [0.0, 0.0]]
+    """
+    table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
+    target = policy_for("pi", pi, table)
+    for s, a, reward, s_next, _, ends in episode:
+        bootstrap = 0.0 if ends else target[s_next] @ table[s_next]
+        table[s, a] += alpha * (reward + gamma * bootstrap - table[s, a])
+    return table
+
+
+def q_learning(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) -> Array:
+    """One-step Q-learning; A_{t+1} is not looked at.
+
+    Examples
+    --------
+    >>> episode = Episode([0, 1, 2], [0, 0, 0], [1.0, 1.0], ended=True)
+    >>> q_learning([[0.0, 0.0], [2.0, 4.0], [0.0, 0.0]], episode, gamma=1.0, alpha=0.5).tolist()
+    [[2.5, 0.0], [1.5, 4.0], [0.0, 0.0]]
+    """
+    table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
+    for s, a, reward, s_next, _, ends in episode:
+        bootstrap = 0.0 if ends else table[s_next].max()
+        table[s, a] += alpha * (reward + gamma * bootstrap - table[s, a])
+    return table
+
+
+def q_sigma(
+    q: ArrayLike, episode: Episode, pi: ArrayLike, *, sigma: float, gamma: float, alpha: float
+) -> Array:
+    """One-step Q(σ), Eq. (5), with γ in δ^ES. Any finite σ is taken; 0 is Expected Sarsa and 1 is Sarsa.
+
+    Examples
+    --------
+    >>> episode = Episode([0, 1, 2], [0, 1, 0], [1.0, 1.0], ended=True)
+    >>> table = [[0.0, 0.0], [2.0, 4.0], [0.0, 0.0]]
+    >>> q_sigma(table, episode, [[0.5, 0.5]] * 3, sigma=0.5, gamma=1.0, alpha=0.5).tolist()
+    [[2.25, 0.0], [2.0, 2.5], [0.0, 0.0]]
+    """
+    table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
+    target, sigma = policy_for("pi", pi, table), check.scalar("sigma", sigma)
+    for s, a, reward, s_next, a_next, ends in episode:
+        sampled = 0.0 if ends else table[s_next, a_next]
+        expected = 0.0 if ends else target[s_next] @ table[s_next]
+        delta_s = reward + gamma * sampled - table[s, a]
+        delta_es = reward + gamma * expected - table[s, a]
+        table[s, a] += alpha * (sigma * delta_s + (1.0 - sigma) * delta_es)
+    return table

@@ -1,0 +1,136 @@
+"""Episodes of finite MDPs, the random walk and the windy gridworld."""
+
+import numpy as np
+import pytest
+
+from gqlib import FiniteMDP
+from gqlib.domains.episodes import Episode, sample_episode
+from gqlib.domains.gridworld import COLUMNS, windy_gridworld
+from gqlib.domains.random_walk import LEFT, RIGHT, random_walk
+
+
+@pytest.mark.parametrize("length", [1, 5, 19])
+def test_values_of_the_random_walk_lie_on_a_straight_line(length):
+    walk, s, c = random_walk(length), np.arange(1, length + 1), (length + 1) / 2
+    pi = walk.uniform_policy()
+    np.testing.assert_allclose(walk.mdp.v(pi)[1:-1], (s - c) / c, atol=1e-13)
+    np.testing.assert_allclose(walk.mdp.q(pi)[1:-1, LEFT], (s - 1 - c) / c, atol=1e-13)
+    np.testing.assert_allclose(walk.mdp.q(pi)[1:-1, RIGHT], (s + 1 - c) / c, atol=1e-13)
+
+
+def test_random_walk_starts_in_the_middle_and_ends_at_either_end():
+    walk, rng = random_walk(), np.random.default_rng(0)
+    episodes = [walk.episode(walk.uniform_policy(), rng) for _ in range(200)]
+    assert {int(e.states[0]) for e in episodes} == {10}
+    assert {int(e.states[-1]) for e in episodes} == {0, 20}
+    assert all(e.rewards.sum() == (1 if e.states[-1] == 20 else -1) for e in episodes)
+    assert all(np.abs(np.diff(e.states)).max() == 1 for e in episodes)
+
+
+def test_mean_length_of_the_random_walk_is_100_steps():
+    """The expected time from the middle of n + 1 = 20 steps is 10 · 10."""
+    walk, rng = random_walk(), np.random.default_rng(1)
+    lengths = np.array([len(walk.episode(walk.uniform_policy(), rng)) for _ in range(400)])
+    assert abs(lengths.mean() - 100) < 4 * lengths.std(ddof=1) / np.sqrt(len(lengths))
+
+
+def test_windy_gridworld_without_stray_steps_takes_15_steps_at_best():
+    """Sutton and Barto (2018, Example 6.5): the shortest way has 15 steps."""
+    mdp = windy_gridworld(astray=0.0).mdp
+    v = np.zeros(mdp.n_states)
+    for _ in range(50):
+        q = mdp.rewards + mdp.transitions @ v
+        v = np.where(mdp.is_terminal, 0.0, q.max(axis=1))
+    assert v[3 * COLUMNS] == -15.0
+
+
+def test_wind_lifts_and_the_border_stops():
+    mdp = windy_gridworld(astray=0.0).mdp
+    up, right, down, left = range(4)
+    assert mdp.transitions[3 * COLUMNS + 6, down].argmax() == 2 * COLUMNS + 6  # down one, up two
+    assert mdp.transitions[0 * COLUMNS + 6, up].argmax() == 0 * COLUMNS + 6
+    assert mdp.transitions[6 * COLUMNS + 0, left].argmax() == 6 * COLUMNS + 0
+    assert mdp.transitions[6 * COLUMNS + 9, right].argmax() == 6 * COLUMNS + 9
+
+
+def test_a_stray_step_leads_to_each_of_the_eight_neighbours():
+    mdp = windy_gridworld(astray=0.8).mdp
+    row = mdp.transitions[3 * COLUMNS + 1, 1].reshape(7, COLUMNS)  # no wind here; the action is right
+    expected = np.zeros((7, COLUMNS))
+    expected[2:5, 0:3] = 0.1
+    expected[3, 1] = 0.0
+    expected[3, 2] += 0.2
+    np.testing.assert_allclose(row, expected, atol=1e-15)
+
+
+def test_sampled_moves_have_the_probabilities_of_the_mdp():
+    task, rng = windy_gridworld(), np.random.default_rng(2)
+    episode = task.episode(task.uniform_policy(), rng, max_steps=20_000)
+    counts = np.zeros(4)
+    np.add.at(counts, episode.actions, 1)
+    assert np.abs(counts / counts.sum() - 0.25).max() < 4 * np.sqrt(0.25 * 0.75 / counts.sum())
+    probabilities = task.mdp.transitions[episode.states[:-1], episode.actions[:-1], episode.states[1:]]
+    assert (probabilities > 0).all()
+
+
+def test_an_episode_can_be_cut_and_keeps_the_action_that_would_follow():
+    walk, rng = random_walk(), np.random.default_rng(3)
+    episode = walk.episode(walk.uniform_policy(), rng, max_steps=3)
+    assert len(episode) == 3
+    assert not episode.ended
+    assert len(episode.actions) == 4
+    assert not any(step.ends for step in episode)
+
+
+def test_iteration_gives_the_transitions_in_order():
+    episode = Episode([3, 4, 5], [0, 1, 0], [0.5, 1.5], ended=True)
+    assert [tuple(step) for step in episode] == [(3, 0, 0.5, 4, 1, False), (4, 1, 1.5, 5, 0, True)]
+
+
+def test_same_generator_same_episode():
+    walk = random_walk()
+    one, two = (walk.episode(walk.uniform_policy(), np.random.default_rng(4)) for _ in range(2))
+    assert (one.states == two.states).all()
+    assert (one.actions == two.actions).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: random_walk(4), "length is 4; it should be odd"),
+        (lambda: random_walk(0), "length is 0"),
+        (lambda: random_walk(2.5), "length is 2.5"),
+        (lambda: random_walk(5, gamma=1.1), "gamma is 1.1"),
+        (lambda: windy_gridworld(astray=1.5), "astray is 1.5"),
+        (lambda: windy_gridworld(astray=np.nan), "astray is nan"),
+        (lambda: Episode([0, 1], [0, 1], [1.0, 2.0], True), "states has shape"),
+        (lambda: Episode([0, 1], [0], [1.0], True), "actions has shape"),
+        (lambda: Episode([0, -1], [0, 0], [1.0], True), "states is"),
+        (lambda: Episode([0, 1], [0, 0.5], [1.0], True), "actions is"),
+        (lambda: Episode([0, 1], [0, 0], [np.nan], True), "rewards is nan"),
+        (lambda: Episode([0], [0], [], True), "rewards has shape"),
+    ],
+)
+def test_bad_input_is_refused_by_name(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"policy": [[1.0, 0.0]]}, "policy has shape"),
+        ({"start": [0.5, 0.4, 0.0]}, "start sums to 0.9"),
+        ({"start": [0.0, 0.0, 1.0]}, "no weight to a terminal state"),
+        ({"rng": 7}, "rng is 7"),
+        ({"max_steps": 0}, "max_steps is 0"),
+    ],
+)
+def test_sampling_refuses_bad_input_by_name(changes, message):
+    mdp = FiniteMDP(np.eye(3)[[[1, 2], [0, 2], [2, 2]]], np.zeros((3, 2)), 1.0, terminal=[2])
+    good = {"policy": np.full((3, 2), 0.5), "start": [1.0, 0.0, 0.0], "rng": np.random.default_rng(0), "max_steps": 9}
+    arguments = good | changes
+    with pytest.raises(ValueError, match=message):
+        sample_episode(
+            mdp, arguments["policy"], arguments["start"], arguments["rng"], max_steps=arguments["max_steps"]
+        )

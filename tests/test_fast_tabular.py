@@ -1,0 +1,120 @@
+"""The compiled tabular learners do what the reference does, step for step."""
+
+import numpy as np
+import pytest
+
+from gqlib import tabular
+from gqlib.domains.gridworld import windy_gridworld
+from gqlib.domains.random_walk import random_walk
+from gqlib.fast import tabular as fast
+from gqlib.fast.rng import seed_state, uniform
+from gqlib.tabular.control import epsilon_greedy, n_step_q_sigma_control, q_sigma_lambda_control
+from gqlib.tabular.errors import rms_error
+
+WALK, WINDY = random_walk(7), windy_gridworld()
+PI = np.full((9, 2), [0.4, 0.6])
+
+
+@pytest.fixture
+def episodes():
+    rng = np.random.default_rng(0)
+    return [WALK.episode(PI, rng), WALK.episode(PI, rng, max_steps=3)]
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("n", [1, 3, 100])
+def test_n_step_kernel_equals_the_reference(episodes, n, sigma):
+    for episode in episodes:
+        first = np.random.default_rng(1).normal(size=(9, 2))
+        reference = tabular.n_step_q_sigma(first, episode, PI, n=n, sigma=sigma, gamma=0.9, alpha=0.4)
+        fast.n_step_episode(first, *fast.arrays(episode), PI, n, sigma, 0.9, 0.4)
+        np.testing.assert_allclose(first, reference, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+def test_trace_kernel_equals_the_reference(episodes, lam, sigma):
+    for episode in episodes:
+        first = np.random.default_rng(2).normal(size=(9, 2))
+        reference = tabular.q_sigma_lambda(first, episode, PI, lam=lam, sigma=sigma, gamma=0.9, alpha=0.4)
+        fast.trace_episode(first, *fast.arrays(episode), PI, lam, sigma, 0.9, 0.4)
+        np.testing.assert_allclose(first, reference, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("limit", [40, 10_000])
+def test_n_step_control_run_equals_the_reference_to_the_bit(n, limit):
+    sigmas = np.array([0.0, 0.5, 1.0])
+    returns, q = fast.n_step_run(*fast.world(WINDY), n, sigmas, 0.4, 0.1, limit, seed_state(3, 0, 0))
+    stream = seed_state(3, 0, 0)
+    expected, table = n_step_q_sigma_control(
+        WINDY, n=n, sigma=sigmas, alpha=0.4, epsilon=0.1, draw=lambda: uniform(stream), max_steps=limit
+    )
+    assert (returns == expected).all()
+    assert (q == table).all()
+    assert returns.min() >= -limit
+
+
+@pytest.mark.parametrize("limit", [40, 10_000])
+def test_trace_control_run_equals_the_reference_to_the_bit(limit):
+    sigmas = np.array([0.0, 0.5, 1.0])
+    returns, q = fast.trace_run(*fast.world(WINDY), 0.6, sigmas, 0.4, 0.1, limit, seed_state(4, 0, 0))
+    stream = seed_state(4, 0, 0)
+    expected, table = q_sigma_lambda_control(
+        WINDY, lam=0.6, sigma=sigmas, alpha=0.4, epsilon=0.1, draw=lambda: uniform(stream), max_steps=limit
+    )
+    assert (returns == expected).all()
+    assert (q == table).all()
+
+
+def test_one_step_control_and_control_without_trace_are_the_same_algorithm():
+    sigmas = np.full(5, 0.5)
+    one, q_one = fast.n_step_run(*fast.world(WINDY), 1, sigmas, 0.4, 0.1, 10_000, seed_state(5, 0, 0))
+    none, q_none = fast.trace_run(*fast.world(WINDY), 0.0, sigmas, 0.4, 0.1, 10_000, seed_state(5, 0, 0))
+    assert (one == none).all()
+    np.testing.assert_allclose(q_one, q_none, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "settings"),
+    [
+        (fast.n_step_episode, {0.0: (4, 1.0), 0.5: (8, 1.0), 1.0: (8, 0.4)}),
+        (fast.trace_episode, {0.0: (0.8, 0.8), 0.25: (0.8, 0.9), 1.0: (0.8, 0.6)}),
+    ],
+    ids=["n-step", "traces"],
+)
+def test_an_intermediate_sigma_beats_both_ends_on_the_19_state_walk(kernel, settings):
+    """The claim of De Asis et al. (2018) and Yang et al. (2018), at the settings that the chapters choose."""
+    walk = random_walk()
+    even, exact = walk.uniform_policy(), walk.mdp.q(walk.uniform_policy())
+    runs = [[walk.episode(even, stream) for _ in range(10)] for stream in np.random.default_rng(6).spawn(60)]
+    tables = {
+        sigma: fast.learn_tables(kernel, runs, even, parameter, sigma=sigma, gamma=1.0, alpha=alpha)
+        for sigma, (parameter, alpha) in settings.items()
+    }
+    errors = {sigma: rms_error(values, exact, ceiling=1.0).mean(axis=1) for sigma, values in tables.items()}
+    low, middle, high = errors.values()
+    for end in (low, high):
+        difference = middle - end
+        assert difference.mean() < -2 * difference.std(ddof=1) / np.sqrt(len(difference))
+
+
+def test_epsilon_greedy_sums_to_one_and_takes_the_first_of_equals():
+    probabilities = epsilon_greedy(np.array([0.0, 2.0, 2.0, 1.0]), 0.2)
+    np.testing.assert_allclose(probabilities, [0.05, 0.85, 0.05, 0.05], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": 0}, "n is 0"),
+        ({"sigma": [np.nan]}, "sigma is nan"),
+        ({"alpha": -0.1}, "alpha is -0.1"),
+        ({"epsilon": 1.5}, "epsilon is 1.5"),
+        ({"max_steps": 0}, "max_steps is 0"),
+    ],
+)
+def test_control_refuses_bad_input_by_name(change, message):
+    good = {"n": 1, "sigma": [0.5], "alpha": 0.1, "epsilon": 0.1, "max_steps": 5, "draw": lambda: 0.5}
+    with pytest.raises(ValueError, match=message):
+        n_step_q_sigma_control(WINDY, **(good | change))

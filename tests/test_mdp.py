@@ -1,0 +1,235 @@
+"""FiniteMDP, its chains, the stationary law and the values, against closed forms; and bad input."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gqlib import FiniteMDP, stationary_distribution
+from gqlib.mdp import leaves_surely
+
+
+def random_mdp(rng, states=4, actions=3, gamma=0.9):
+    transitions = rng.dirichlet(np.ones(states), size=(states, actions))
+    return FiniteMDP(transitions, rng.normal(size=(states, actions)), gamma)
+
+
+def random_policy(rng, states=4, actions=3):
+    return rng.dirichlet(np.ones(actions), size=states)
+
+
+def two_state_chain(p, q):
+    """Leaves state 0 with probability p and state 1 with probability q; the law is (q, p)/(p + q)."""
+    return np.array([[1 - p, p], [q, 1 - q]])
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.3, 0.6), (1.0, 1.0), (1e-12, 1.0), (0.5, 1e-9)])
+def test_stationary_law_of_a_two_state_chain(p, q):
+    law = stationary_distribution(two_state_chain(p, q))
+    np.testing.assert_allclose(law, np.array([q, p]) / (p + q), rtol=1e-13)
+
+
+def test_stationary_law_of_a_birth_and_death_chain_spans_many_orders_of_magnitude():
+    up, down, n = 1e-3, 0.5, 8
+    chain = np.diag(np.full(n - 1, up), 1) + np.diag(np.full(n - 1, down), -1)
+    chain += np.diag(1 - chain.sum(axis=1))
+    exact = (up / down) ** np.arange(n)
+    np.testing.assert_allclose(stationary_distribution(chain), exact / exact.sum(), rtol=1e-12)
+
+
+def test_stationary_law_of_a_doubly_stochastic_chain_is_uniform():
+    chain = 0.2 * np.eye(5) + 0.5 * np.roll(np.eye(5), 1, axis=1) + 0.3 * np.roll(np.eye(5), 2, axis=1)
+    np.testing.assert_allclose(stationary_distribution(chain), 0.2, rtol=1e-14)
+
+
+def test_transient_states_have_no_stationary_weight():
+    chain = [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75], [0.0, 0.5, 0.5]]
+    np.testing.assert_allclose(stationary_distribution(chain), [0.0, 0.4, 0.6], rtol=1e-14)
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 8))
+@settings(max_examples=30, deadline=None)
+def test_stationary_law_is_stationary(seed, n):
+    chain = np.random.default_rng(seed).dirichlet(np.full(n, 0.3), size=n)
+    chain = 0.9 * chain + 0.1 / n  # every state can be reached
+    law = stationary_distribution(chain)
+    np.testing.assert_allclose(law @ chain, law, atol=1e-15)
+    assert law.sum() == pytest.approx(1.0, abs=1e-14)
+
+
+def test_averages_of_visits_converge_to_the_stationary_law_even_for_a_periodic_chain():
+    """The limit that the paper states before Eq. (1), from every start state, at rate 1/n."""
+    periodic = np.roll(np.eye(3), 1, axis=1)
+    for chain in (periodic, two_state_chain(0.3, 0.6)):
+        law, power, total, steps = stationary_distribution(chain), np.eye(len(chain)), 0.0, 3000
+        for _ in range(steps):
+            power = power @ chain
+            total = total + power
+        np.testing.assert_allclose(total / steps, np.tile(law, (len(chain), 1)), atol=2.0 / steps)
+    assert np.abs(np.linalg.matrix_power(periodic, 3000) - 1 / 3).max() > 0.5  # without the average it fails
+
+
+def test_pair_chain_multiplies_the_move_by_the_next_choice():
+    rng = np.random.default_rng(1)
+    mdp, nu = random_mdp(rng), random_policy(rng)
+    chain = mdp.pair_chain(nu)
+    assert chain.shape == (12, 12)
+    assert chain[1 * 3 + 2, 3 * 3 + 0] == mdp.transitions[1, 2, 3] * nu[3, 0]
+    np.testing.assert_allclose(chain.sum(axis=1), 1.0, rtol=1e-14)
+
+
+def test_state_chain_averages_over_the_first_choice():
+    rng = np.random.default_rng(2)
+    mdp, nu = random_mdp(rng), random_policy(rng)
+    expected = sum(nu[1, a] * mdp.transitions[1, a, 3] for a in range(3))
+    assert mdp.state_chain(nu)[1, 3] == pytest.approx(expected, rel=1e-14)
+
+
+def test_pair_chain_is_linear_in_the_policy():
+    """(1 − σ)P^π + σP^μ = P^ν for the mixture ν, on which the whole meaning of σ rests."""
+    rng = np.random.default_rng(3)
+    mdp, pi, mu = random_mdp(rng), random_policy(rng), random_policy(rng)
+    mixed = 0.3 * mdp.pair_chain(pi) + 0.7 * mdp.pair_chain(mu)
+    np.testing.assert_allclose(mdp.pair_chain(0.3 * pi + 0.7 * mu), mixed, atol=1e-15)
+
+
+def test_q_solves_the_bellman_equation_on_pairs():
+    """Eqs. (1)–(2) with P^π on pairs and a reward that does not depend on the policy."""
+    rng = np.random.default_rng(4)
+    mdp, pi = random_mdp(rng), random_policy(rng)
+    q = mdp.q(pi).ravel()
+    np.testing.assert_allclose(q, mdp.rewards.ravel() + 0.9 * mdp.pair_chain(pi) @ q, atol=1e-12)
+
+
+def test_bellman_operator_as_sized_in_the_paper_does_not_exist():
+    """P^π in R^{|S|×|S|} cannot act on a function of pairs (after Eq. (2))."""
+    rng = np.random.default_rng(5)
+    mdp, pi = random_mdp(rng), random_policy(rng)
+    with pytest.raises(ValueError, match="matmul"):
+        mdp.state_chain(pi) @ mdp.q(pi).ravel()
+
+
+def test_bellman_equation_has_one_solution_and_value_iteration_finds_it():
+    rng = np.random.default_rng(6)
+    mdp, pi = random_mdp(rng, gamma=0.5), random_policy(rng)
+    chain, q = mdp.pair_chain(pi), 100 * rng.normal(size=12)
+    for _ in range(80):
+        q = mdp.rewards.ravel() + mdp.gamma * chain @ q
+    np.testing.assert_allclose(q, mdp.q(pi).ravel(), atol=1e-12)
+
+
+def test_q_is_the_expected_discounted_return_from_time_t_plus_one():
+    """Two states in a ring, rewards 1 and 10: q(0) = 1 + γ·10 + γ²·1 + … = (1 + 10γ)/(1 − γ²)."""
+    mdp = FiniteMDP([[[0, 1]], [[1, 0]]], [[1.0], [10.0]], 0.5)
+    assert mdp.q([[1.0], [1.0]]).ravel() == pytest.approx([(1 + 5) / 0.75, (10 + 0.5) / 0.75], rel=1e-14)
+
+
+def test_v_averages_q_over_the_policy():
+    rng = np.random.default_rng(7)
+    mdp, pi = random_mdp(rng), random_policy(rng)
+    np.testing.assert_allclose(mdp.v(pi), (pi * mdp.q(pi)).sum(axis=1), rtol=1e-14)
+
+
+def test_gamblers_ruin_probability():
+    """Reward 1 for reaching the top from one of n steps: v(i) = (1 − (q/p)^i)/(1 − (q/p)^n), Feller's formula."""
+    n, p = 6, 0.4
+    moves, rewards = np.zeros((n + 1, 1, n + 1)), np.zeros((n + 1, 1, n + 1))
+    for i in range(1, n):
+        moves[i, 0, i + 1], moves[i, 0, i - 1] = p, 1 - p
+    rewards[n - 1, 0, n] = 1.0
+    mdp = FiniteMDP(moves, rewards, 1.0, terminal=[0, n])
+    ratio, i = (1 - p) / p, np.arange(n)
+    np.testing.assert_allclose(mdp.v(np.ones((n + 1, 1)))[:n], (1 - ratio**i) / (1 - ratio**n), atol=1e-14)
+    assert mdp.v(np.ones((n + 1, 1)))[n] == 0.0
+
+
+def test_rewards_of_transitions_are_averaged():
+    mdp = FiniteMDP([[[0.25, 0.75]], [[1.0, 0.0]]], [[[4.0, 8.0]], [[1.0, 99.0]]], 0.5)
+    np.testing.assert_allclose(mdp.rewards, [[7.0], [1.0]])
+
+
+def test_a_terminal_state_has_value_zero_whatever_its_rows_say():
+    moves = [[[0.0, 1.0]], [[1.0, 0.0]]]
+    mdp = FiniteMDP(moves, [[3.0], [50.0]], 1.0, terminal=[1])
+    assert mdp.q([[1.0], [1.0]]).tolist() == [[3.0], [0.0]]
+
+
+def test_an_mdp_cannot_be_changed_after_it_was_checked():
+    mdp = random_mdp(np.random.default_rng(8))
+    with pytest.raises(ValueError, match="read-only"):
+        mdp.transitions[0, 0, 0] = 7.0
+
+
+def test_leaves_surely_needs_a_way_out_of_every_state():
+    assert leaves_surely(np.array([[0.5, 0.4], [1.0, 0.0]]))
+    assert not leaves_surely(np.array([[0.0, 0.5], [0.0, 1.0]]))
+
+
+GOOD = np.array([[[0.5, 0.5], [0.0, 1.0]], [[1.0, 0.0], [0.5, 0.5]]])
+REWARDS = np.zeros((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("transitions", "rewards", "gamma", "terminal", "message"),
+    [
+        (GOOD * 0.9, REWARDS, 0.9, (), "transitions sums to 0.9"),
+        (GOOD * 2.0, REWARDS, 0.9, (), "transitions sums to 2 "),
+        (GOOD, REWARDS, 1.5, (), "gamma is 1.5"),
+        (GOOD, REWARDS, -0.1, (), "gamma is -0.1"),
+        (GOOD, REWARDS, np.nan, (), "gamma is nan"),
+        (GOOD, REWARDS, 1.0, (), "gamma is 1.0; without terminal states"),
+        (GOOD, REWARDS, "much", (), "gamma is 'much'"),
+        (GOOD + np.array([-0.6, 0.6]), REWARDS, 0.9, (), "probabilities should not be negative"),
+        (np.where(GOOD == 0.5, np.nan, GOOD), REWARDS, 0.9, (), "transitions is nan"),
+        (GOOD[:, :, 0], REWARDS, 0.9, (), "transitions has shape"),
+        (GOOD[:, :, :1], REWARDS, 0.9, (), "transitions has shape"),
+        (GOOD, REWARDS[:1], 0.9, (), "rewards has shape"),
+        (GOOD, np.full((2, 2), np.inf), 0.9, (), "rewards is inf"),
+        (GOOD, REWARDS, 0.9, (2,), "terminal is 2"),
+        (GOOD, REWARDS, 0.9, (-1,), "terminal is -1"),
+        (GOOD, REWARDS, 0.9, (0.5,), "terminal is 0.5"),
+    ],
+)
+def test_an_mdp_that_is_none_is_refused_by_name(transitions, rewards, gamma, terminal, message):
+    with pytest.raises(ValueError, match=message):
+        FiniteMDP(transitions, rewards, gamma, terminal)
+
+
+@pytest.mark.parametrize("method", ["q", "v", "pair_chain", "state_chain"])
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (np.full((3, 2), 0.5), "policy has shape"),
+        (np.full((2, 2), 0.4), "policy sums to 0.8"),
+        ([[1.5, -0.5], [0.5, 0.5]], "policy is -0.5"),
+        ([[np.nan, 1.0], [0.5, 0.5]], "policy is nan"),
+    ],
+)
+def test_a_policy_for_another_mdp_is_refused_by_name(method, policy, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(FiniteMDP(GOOD, REWARDS, 0.9), method)(policy)
+
+
+def test_undiscounted_values_that_do_not_exist_are_refused():
+    """State 0 can stay for ever under action 0, and reaches the end under action 1."""
+    mdp = FiniteMDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], [[1.0, 0.0], [0.0, 0.0]], 1.0, terminal=[1])
+    assert mdp.q([[0.5, 0.5], [0.5, 0.5]])[0].tolist() == pytest.approx([2.0, 0.0])
+    with pytest.raises(ValueError, match="under this policy terminal states are not reached surely"):
+        mdp.q([[1.0, 0.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("chain", "message"),
+    [
+        (np.eye(2), "chain has 2 recurrent classes"),
+        ([[0.2, 0.4, 0.4], [0, 1, 0], [0, 0, 1]], "chain has 2 recurrent classes"),
+        ([[0.5, 0.4], [0.5, 0.5]], "chain sums to 0.9"),
+        ([[1.5, -0.5], [0.5, 0.5]], "chain is -0.5"),
+        ([[0.5, 0.5]], "chain has shape"),
+        ([0.5, 0.5], "chain has shape"),
+        ([[np.inf, 0.5], [0.5, 0.5]], "chain is inf"),
+    ],
+)
+def test_a_chain_without_a_unique_stationary_law_is_refused(chain, message):
+    with pytest.raises(ValueError, match=message):
+        stationary_distribution(chain)
