@@ -74,11 +74,9 @@ def semi_gradient_step(
     return weights + alpha * delta * e, e, float(delta)
 
 
-def correction(
-    sigma: float, lam: float, phi_next: Array, phi_next_expected: Array
-) -> Array:
-    """U with v = u eᵀ, Eq. (23): σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1})."""
-    return sigma * (1.0 - lam) * phi_next + (1.0 - sigma) * (phi_next_expected - lam * phi_next)
+def correction(sigma: float, lam: float, phi_next: Array, phi_next_expected: Array) -> Array:
+    """u with v = u eᵀ, Eq. (23): σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1}), collected so that σ drops out to the bit."""
+    return mix(sigma, phi_next, phi_next_expected) - lam * phi_next
 
 
 def gq_step(

@@ -1,0 +1,21 @@
+"""The domains: each prediction domain is a function that returns a `Domain`; mountain car is a module."""
+
+from gqlib.domains.baird_star import baird_star
+from gqlib.domains.base import Domain, Trajectory
+from gqlib.domains.boyan_chain import boyan_chain
+from gqlib.domains.cart_pole import cart_pole
+from gqlib.domains.random_problems import domain_on_pairs, random_mdp, random_policy, random_problem
+from gqlib.domains.two_state import two_state
+
+__all__ = [
+    "Domain",
+    "Trajectory",
+    "baird_star",
+    "boyan_chain",
+    "cart_pole",
+    "domain_on_pairs",
+    "random_mdp",
+    "random_policy",
+    "random_problem",
+    "two_state",
+]

@@ -1,0 +1,290 @@
+r"""Policy evaluation as data (`PredictionSetting`), the call that runs it, and what is measured (Section 5.1).
+
+A run is decided by (setting, seed, run index), to the bit. Its trajectory depends on the domain, the seed and the run
+alone, and σ has a stream of its own: settings differ by what is learnt from the same data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.domains import baird_star, boyan_chain, cart_pole
+from gqlib.domains.cart_pole import CartPole
+from gqlib.domains.finite import FiniteDomain, WeightedTrajectory
+from gqlib.measures import empirical_moments, empirical_mspbe, exact_mspbe, value_error
+from gqlib.prediction import LinearPrediction
+from gqlib.sigma import Schedule
+from gqlib.store import canonical_json
+
+DOMAINS: dict[str, Callable[..., FiniteDomain | CartPole]] = {
+    "baird_star": baird_star,
+    "boyan_chain": boyan_chain,
+    "cart_pole": cart_pole,
+}
+LEARNERS = ("gq", "semi-gradient", "tdc", "gtd2")
+ENGINES = ("fast", "reference")
+Options = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class PredictionSetting:
+    """Everything that decides the result of a prediction run, except seed and run index.
+
+    Parameters
+    ----------
+    domain : {"baird_star", "boyan_chain", "cart_pole"}
+    options : pairs (name, value)
+        Keyword arguments of the domain, `reading` among them.
+    learner : {"gq", "semi-gradient", "tdc", "gtd2"}
+        TDC and GTD2 weight by importance and use no σ.
+    sigma, sigma_noise, sigma_drawn, sigma_clipped, sigma_ramp_to, sigma_decay
+        The schedule of σ: see `gqlib.sigma.Schedule`.
+    lam, alpha, eta : float
+        λ, the step size of θ, and the ratio β/α.
+    steps : int
+        Length of a run.
+    kept : int
+        Number of equal parts of a run after which θ is kept; it should divide `steps`.
+
+    Examples
+    --------
+    >>> setting = PredictionSetting("boyan_chain", alpha=0.1, steps=200, kept=4)
+    >>> result = run_prediction(setting, runs=3, seed=1)
+    >>> result.theta.shape, result.diverged.sum()
+    ((3, 5, 4), np.int64(0))
+    """
+
+    domain: str
+    options: Options = ()
+    learner: str = "gq"
+    sigma: float = 0.5
+    sigma_noise: float = 0.0
+    sigma_drawn: str = "step"
+    sigma_clipped: bool = False
+    sigma_ramp_to: float | None = None
+    sigma_decay: float = 1.0
+    lam: float = 0.0
+    alpha: float = 0.01
+    eta: float = 1.0
+    steps: int = 1000
+    kept: int = 50
+
+    def __post_init__(self) -> None:
+        check.choice("domain", self.domain, tuple(DOMAINS))
+        check.choice("learner", self.learner, LEARNERS)
+        # What comes back from JSON is a list of lists.
+        object.__setattr__(self, "options", tuple(sorted((str(name), value) for name, value in self.options)))
+        check.scalar("lam", self.lam, low=0.0, high=1.0)
+        check.scalar("alpha", self.alpha, low=0.0)
+        check.scalar("eta", self.eta, low=0.0)
+        check.integer("kept", self.kept, low=1)
+        check.integer("steps", self.steps, low=self.kept)
+        if self.steps % self.kept:
+            raise ValueError(f"steps is {self.steps}; it should be a multiple of kept, {self.kept}")
+        _ = self.schedule
+
+    @property
+    def schedule(self) -> Schedule:
+        """The way σ is set."""
+        return Schedule(
+            self.sigma, self.sigma_noise, self.sigma_drawn, self.sigma_clipped, self.sigma_ramp_to, self.sigma_decay
+        )
+
+    def make_domain(self) -> FiniteDomain | CartPole:
+        """The domain with its options (made once)."""
+        return _domain(self.domain, self.options)
+
+    @property
+    def checkpoints(self) -> NDArray[np.intp]:
+        """Steps after which θ is kept, (kept + 1,)."""
+        return np.arange(self.kept + 1) * (self.steps // self.kept)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the setting as canonical JSON."""
+        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()
+
+
+@lru_cache(maxsize=32)
+def _domain(name: str, options: Options) -> FiniteDomain | CartPole:
+    return DOMAINS[name](**dict(options))
+
+
+@dataclass(frozen=True)
+class PredictionResult:
+    """Weights (runs, kept + 1, d), NaN after divergence, and the step of divergence of each run, −1 if none."""
+
+    setting: PredictionSetting
+    theta: Array
+    diverged_at: NDArray[np.int64]
+
+    @property
+    def diverged(self) -> NDArray[np.bool_]:
+        """Which runs diverged, (runs,)."""
+        return self.diverged_at >= 0
+
+    @property
+    def sigma_means(self) -> Array:
+        """The mean of σ at each checkpoint, (kept + 1,), by which exact measures go (0 for learners without σ)."""
+        if self.setting.learner in ("tdc", "gtd2"):
+            return np.zeros(self.setting.kept + 1)
+        means = self.setting.schedule.means(np.zeros(self.setting.steps, dtype=bool))
+        return np.concatenate([means[:1], means[self.setting.checkpoints[1:] - 1]])
+
+    def mspbe(self) -> Array:
+        """Exact MSPBE at each checkpoint, (runs, kept + 1), for the mean σ of the time and the setting's λ."""
+        problem, _ = measured_problem(self.setting)
+        by_sigma = {s: exact_mspbe(problem, self.theta, s, self.setting.lam) for s in set(self.sigma_means.tolist())}
+        return np.stack([by_sigma[s][:, i] for i, s in enumerate(self.sigma_means.tolist())], axis=1)
+
+    def error(self, target: ArrayLike | None = None) -> Array:
+        """RMSE over Ξ to v^π or q^π (or another function on the index set), (runs, kept + 1)."""
+        domain = self.setting.make_domain()
+        return value_error(domain.problem, self.theta, domain.truth if target is None else target)
+
+    def empirical_mspbe(self, seed: int, first_run: int = 0) -> Array:
+        """The paper's measure, corrected, from each run's own trajectory, (runs, kept + 1)."""
+        data = histories(self.setting, len(self.theta), seed, first_run)
+        moments = (empirical_moments(path, sigma, self.setting.lam, self._gamma) for path, sigma in data)
+        return np.array([empirical_mspbe(m, weights) for m, weights in zip(moments, self.theta, strict=True)])
+
+    @property
+    def _gamma(self) -> float:
+        return self.setting.make_domain().problem.gamma
+
+
+def histories(
+    setting: PredictionSetting, runs: int, seed: int, first_run: int = 0
+) -> Iterator[tuple[WeightedTrajectory, Array]]:
+    """The trajectory and σ_k of each run: what (domain, steps, seed, run) decide, and the schedule."""
+    from gqlib.fast import prediction as fast
+
+    domain = setting.make_domain()
+    for run in range(first_run, first_run + check.integer("runs", runs, low=1)):
+        path = fast.trajectory(domain, setting.steps, seed, run)
+        yield path, setting.schedule.values(path.ends, fast.sigma_normals(setting.steps, seed, run))
+
+
+def run_prediction(
+    setting: PredictionSetting, runs: int, seed: int, *, first_run: int = 0, engine: str = "fast"
+) -> PredictionResult:
+    """Run a learner `runs` times; setting, seed and run index decide every bit of a run.
+
+    Parameters
+    ----------
+    engine : {"fast", "reference"}
+        Compiled, or step by step through the functions that read like the paper (equal up to rounding).
+    """
+    check.choice("engine", engine, ENGINES)
+    one = learn_on if engine == "fast" else _reference_run
+    kept, when = [], []
+    for path, sigma in histories(setting, runs, seed, first_run):
+        weights, step = one(setting, path, sigma)
+        kept.append(weights)
+        when.append(step)
+    return PredictionResult(setting, np.array(kept), np.array(when, dtype=np.int64))
+
+
+def learn_on(setting: PredictionSetting, path: WeightedTrajectory, sigma: Array) -> tuple[Array, int]:
+    """Weights (kept + 1, d) of the compiled learner on a trajectory, and the step of divergence or −1."""
+    return prepare(setting, path, sigma)(setting.alpha, setting.eta)
+
+
+def prepare(
+    setting: PredictionSetting, path: WeightedTrajectory, sigma: Array
+) -> Callable[[float, float], tuple[Array, int]]:
+    """`learn_on` as a function of (α, η), for many step sizes on the same data."""
+    from gqlib.fast import prediction as fast
+
+    domain = setting.make_domain()
+    data = (path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma, domain.theta0)
+    learner, pairs = fast.LEARNERS[setting.learner], domain.reading == "stacked"
+    every, gamma = setting.steps // setting.kept, domain.problem.gamma
+
+    def learn(alpha: float, eta: float) -> tuple[Array, int]:
+        kept, step = fast.learn(
+            *data, setting.lam, gamma, alpha, eta * alpha, learner, pairs, every, fast.BOUND
+        )
+        return kept, int(step)
+
+    return learn
+
+
+def _reference_run(setting: PredictionSetting, path: WeightedTrajectory, sigma: Array) -> tuple[Array, int]:
+    from gqlib.fast.prediction import BOUND
+    from gqlib.gradient_td import gtd2_step, tdc_step
+    from gqlib.learners import gq_step, semi_gradient_step
+
+    domain = setting.make_domain()
+    theta, pairs = np.array(domain.theta0), domain.reading == "stacked"
+    omega, trace = np.zeros_like(theta), np.zeros_like(theta)
+    every = setting.steps // setting.kept
+    kept = np.full((setting.kept + 1, len(theta)), np.nan)
+    kept[0] = theta
+    common = {"gamma": domain.problem.gamma, "alpha": setting.alpha}
+    gradient = common | {"beta": setting.eta * setting.alpha}
+    for k in range(setting.steps):
+        now, reward, rho = path.phi[k], path.reward[k], path.rho[k]
+        following = path.phi_next[k], path.phi_next_expected[k]
+        if setting.learner == "gq":
+            theta, omega, trace, _ = gq_step(
+                theta, omega, trace, now, reward, *following, sigma=sigma[k], lam=setting.lam, **gradient
+            )
+        elif setting.learner == "semi-gradient":
+            theta, trace, _ = semi_gradient_step(
+                theta, trace, now, reward, *following, sigma=sigma[k], lam=setting.lam, **common
+            )
+        elif setting.learner == "tdc":
+            theta, omega, trace, _ = tdc_step(
+                theta, omega, trace, now, reward, following[pairs], rho, lam=setting.lam, pairs=pairs, **gradient
+            )
+        else:
+            theta, omega, _ = gtd2_step(theta, omega, now, reward, following[pairs], rho, pairs=pairs, **gradient)
+        if not (np.abs(theta) <= BOUND).all():
+            return kept, k + 1
+        trace = trace * (not path.ends[k])
+        if (k + 1) % every == 0:
+            kept[(k + 1) // every] = theta
+    return kept, -1
+
+
+def measured_problem(setting: PredictionSetting) -> tuple[LinearPrediction, float]:
+    """The exact problem that a setting's learner solves, and the σ it is measured at (the first mean of a schedule).
+
+    GQ(σ, λ) and semi-gradient Q(σ, λ) solve the domain's own. TDC(λ) and GTD2 weight by ρ, so their traces follow π
+    and so do rewards and next features: A = Φᵀ Ξ (I − γλP^π)⁻¹(γP^π − I)Φ, and σ plays no part.
+    """
+    domain = setting.make_domain()
+    if setting.learner in ("gq", "semi-gradient"):
+        return domain.problem, setting.sigma
+    if domain.reading == "literal":
+        raise ValueError(
+            f"learner is {setting.learner!r}; it should go with reading 'expected' or 'stacked', which know P^π"
+        )
+    return _target_problem(setting.domain, setting.options), 0.0
+
+
+@lru_cache(maxsize=32)
+def _target_problem(name: str, options: Options) -> LinearPrediction:
+    domain = _domain(name, options)
+    own, truth = domain.problem, domain.truth
+    one_policy = np.array_equal(own.p_mu, own.p_pi)
+    return LinearPrediction(
+        features=np.array(own.features),
+        p_mu=own.p_pi,
+        p_pi=own.p_pi,
+        rewards=truth - own.gamma * own.p_pi @ truth,  # Bellman's equation, read backwards
+        gram=own.xi,
+        gamma=own.gamma,
+        p_trace=own.p_trace if one_policy else own.p_pi,
+        rewards_pi=None,
+    )

@@ -1,0 +1,177 @@
+r"""A grid of prediction settings on shared trajectories, and the summary that the results keep of it.
+
+Trajectories depend on the domain, the seed and the run alone. So a grid over σ, α and η walks once a run and learns
+many times on that walk, which is what the searches for step sizes and the families of σ need.
+A cell is measured *late*: the mean over the second half of the kept steps, of
+
+    mspbe      the exact MSPBE of the cell's own σ (of TDC and GTD2: the one of π)
+    error      RMSE to v^π or q^π
+    mixture    RMSE to the solution of v = r + γ[(1−σ)P^π + σP^μ]v
+
+A run that diverges counts as infinite: the cell's mean is then infinite, its median may not be, and the share is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.evaluation import LEARNERS, PredictionSetting, measured_problem, prepare
+from gqlib.measures import half_square, mixture_value
+from gqlib.results import Labelled
+from gqlib.store import Arrays, canonical_json
+
+MEASURES = ("mspbe", "error", "mixture")
+
+
+@dataclass(frozen=True)
+class GridSetting:
+    """`PredictionSetting` for every σ of `sigmas`, α of `alphas` and η of `etas`.
+
+    Parameters
+    ----------
+    domain, options, learner, lam, steps, kept
+        As in `PredictionSetting`; `kept` should be even.
+    sigmas, alphas, etas : tuple of float
+    noise, drawn
+        Dynamic σ for 0 < σ < 1; the ends 0 and 1 are fixed, as in the paper's comparisons.
+
+    Examples
+    --------
+    >>> grid = GridSetting("boyan_chain", sigmas=(0.0, 1.0), alphas=(0.01, 0.1), etas=(1.0,), steps=100, kept=10)
+    >>> grid_runs(grid, 3, 0, first_run=0)["mspbe"].shape
+    (3, 2, 2, 1)
+    """
+
+    domain: str
+    sigmas: tuple[float, ...]
+    alphas: tuple[float, ...]
+    etas: tuple[float, ...]
+    options: tuple[tuple[str, object], ...] = ()
+    learner: str = "gq"
+    lam: float = 0.0
+    noise: float = 0.0
+    drawn: str = "step"
+    steps: int = 1000
+    kept: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("sigmas", "alphas", "etas"):
+            values = tuple(getattr(self, name))
+            if not values:
+                raise ValueError(f"{name} is {values!r}; it should hold at least one number")
+            object.__setattr__(self, name, values)
+        check.choice("learner", self.learner, LEARNERS)
+        object.__setattr__(self, "options", self.cell(0, 0, 0).options)
+        if self.kept % 2:
+            raise ValueError(f"kept is {self.kept}; it should be even")
+
+    def cell(self, i: int, j: int, k: int) -> PredictionSetting:
+        """The setting of one cell: the i-th σ, the j-th α, the k-th η."""
+        sigma = self.sigmas[i]
+        shared = {field.name for field in fields(self)} & {field.name for field in fields(PredictionSetting)}
+        return PredictionSetting(
+            **{name: getattr(self, name) for name in shared},
+            sigma=sigma,
+            sigma_noise=self.noise if 0.0 < sigma < 1.0 else 0.0,
+            sigma_drawn=self.drawn,
+            alpha=self.alphas[j],
+            eta=self.etas[k],
+        )
+
+    @property
+    def sigma_matters(self) -> bool:
+        """Whether cells differ by σ: not for learners without one, and not in the literal reading (to the bit)."""
+        return self.learner in ("gq", "semi-gradient") and dict(self.options).get("reading", "literal") != "literal"
+
+    @property
+    def eta_matters(self) -> bool:
+        """Whether cells differ by η: semi-gradient learners have no ω."""
+        return self.learner != "semi-gradient"
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of σ, α and η."""
+        return len(self.sigmas), len(self.alphas), len(self.etas)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the setting as canonical JSON."""
+        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()
+
+
+def grid_runs(setting: GridSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
+    """Late measures of every cell, (runs, σ, α, η), NaN where a run diverged, and a digest of each run's weights.
+
+    The digest adds up the bits of all late weights as whole numbers: it is the same on every machine, whereas the
+    measures, which use a linear-algebra library, are so up to rounding.
+    """
+    from gqlib.fast import prediction as fast
+
+    found = {name: np.empty((runs, *setting.shape)) for name in MEASURES}
+    digest = np.zeros(runs, dtype=np.uint64)
+    sigmas = range(len(setting.sigmas) if setting.sigma_matters else 1)
+    etas = setting.etas if setting.eta_matters else setting.etas[:1]
+    measures = [_Late(setting.cell(i, 0, 0)) for i in sigmas]
+    domain, half = setting.cell(0, 0, 0).make_domain(), setting.kept // 2
+    late = np.empty((len(setting.alphas), len(etas), half, domain.problem.d))
+    for row in range(runs):
+        path = fast.trajectory(domain, setting.steps, seed, first_run + row)
+        draws = fast.sigma_normals(setting.steps, seed, first_run + row)
+        for i in sigmas:
+            cell = setting.cell(i, 0, 0)
+            learn = prepare(cell, path, cell.schedule.values(path.ends, draws))
+            for (j, alpha), (k, eta) in product(enumerate(setting.alphas), enumerate(etas)):
+                theta, diverged = learn(alpha, eta)
+                late[j, k] = theta[-half:] if diverged < 0 else np.nan
+            digest[row : row + 1] += late.view(np.uint64).sum(dtype=np.uint64)  # wraps round, silently in an array
+            for name, value in zip(MEASURES, measures[i](late), strict=True):
+                found[name][row, i if setting.sigma_matters else slice(None)] = value
+    return found | {"digest": digest}
+
+
+class _Late:
+    """The three measures for the σ of a cell, with everything that does not depend on θ worked out once."""
+
+    def __init__(self, cell: PredictionSetting) -> None:
+        problem, sigma = measured_problem(cell)
+        self.a, self.b = problem.A(sigma, cell.lam), problem.b(sigma, cell.lam)
+        self.inverse = np.column_stack([problem.solve_M(column) for column in np.eye(problem.d)])
+        self.gram = np.diag(problem.xi / problem.xi.sum()) if problem.xi.ndim == 1 else problem.xi
+        self.features = problem.features
+        self.goals = cell.make_domain().truth, mixture_value(problem, sigma)
+
+    def __call__(self, late: Array) -> tuple[Array, Array, Array]:
+        values = late @ self.features.T
+        error, mixture = (self._norm(values - goal) for goal in self.goals)
+        return half_square(self.a, self.b, self.inverse, late).mean(axis=-1), error, mixture
+
+    def _norm(self, gap: Array) -> Array:
+        return np.asarray(np.sqrt(np.maximum(((gap @ self.gram) * gap).sum(axis=-1), 0.0)).mean(axis=-1))
+
+
+def grid_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """For each measure and cell: mean, half width of its 95% interval, median; and the share of diverged runs."""
+    from scipy.stats import t
+
+    dims = ("sigma", "alpha", "eta")
+    runs = len(arrays["mspbe"])
+    quantile = float(t.ppf(0.975, runs - 1)) if runs > 1 else np.nan
+    kept: dict[str, Labelled] = {
+        "diverged": (dims, np.isnan(arrays["mspbe"]).mean(axis=0)),
+        "digest": (("run",), arrays["digest"]),
+    }
+    for name in MEASURES:
+        values = np.where(np.isnan(arrays[name]), np.inf, arrays[name])
+        whole = np.isfinite(values).all(axis=0)
+        spread = np.where(whole, np.where(whole, values, 0.0).std(axis=0, ddof=min(1, runs - 1)), np.inf)
+        kept[name] = (dims, values.mean(axis=0))
+        kept[f"{name}_half"] = (dims, quantile * spread / np.sqrt(runs))
+        kept[f"{name}_median"] = (dims, np.median(values, axis=0))
+    return kept

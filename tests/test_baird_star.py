@@ -1,0 +1,156 @@
+"""Baird's star: held to reference values made elsewhere, and to exact arithmetic."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy
+from walks import assert_samples
+
+from gqlib.domains import baird_star
+from gqlib.stability import spectral_abscissa
+
+ORACLE = json.loads((Path(__file__).parent / "oracles" / "baird.json").read_text())["baird"]
+BY_FEATURES = {
+    "classical": ORACLE["standard_7state_8feat_s7=e7+2e8"],
+    "printed": ORACLE["paper_literal_7state_8feat_all_2ei+e8"],
+}
+
+
+def eigenvalues(entries):
+    return np.sort_complex([complex(entry["re"], entry["im"]) for entry in entries])
+
+
+@pytest.mark.parametrize("features", BY_FEATURES)
+class TestReferenceValues:
+    def test_features_law_and_first_weights(self, features):
+        star, want = baird_star(features=features), BY_FEATURES[features]
+        np.testing.assert_array_equal(star.problem.features, want["phi"])
+        np.testing.assert_array_equal(star.theta0, want["theta0"])
+        np.testing.assert_allclose(star.problem.xi, want["xi_behaviour_stationary"], rtol=1e-14)
+        assert star.problem.gamma == want["gamma"]
+
+    def test_expected_reading_at_sigma_zero(self, features):
+        star, want = baird_star(features=features, reading="expected"), BY_FEATURES[features]
+        a = star.problem.A(0.0, 0.0)
+        key = "A_importance_weighted_lambda0 (Phi^T Xi (gamma P_pi - I) Phi)"
+        np.testing.assert_allclose(a, want[key], atol=1e-13)
+        np.testing.assert_allclose(star.problem.M, want["M"], atol=1e-13)
+        np.testing.assert_array_equal(star.problem.b(0.0, 0.0), want["b"])
+        values = np.sort(np.linalg.eigvals(a).real)
+        np.testing.assert_allclose(values, eigenvalues(want["eigenvalues_A"]).real, atol=1e-10)
+        assert star.problem.rank_M == want["rank_M"] == 7
+        assert star.problem.mspbe(star.theta0, 0.0, 0.0) == pytest.approx(want["MSPBE_half_theta0"], rel=1e-12)
+
+    @pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0, -0.02])
+    def test_literal_reading_has_one_matrix_for_every_sigma(self, features, sigma):
+        problem = baird_star(features=features).problem
+        key = "A_if_features_are_state_only_in_paper_algorithm (Phi^T Xi (gamma P_mu - I) Phi, any sigma)"
+        np.testing.assert_allclose(problem.A(sigma, 0.0), BY_FEATURES[features][key], atol=1e-13)
+        assert (problem.A(sigma, 0.9) == problem.A(1.0, 0.9)).all()
+
+    def test_stacked_reading_over_the_grid(self, features):
+        problem = baird_star(features=features, reading="stacked").problem
+        want = BY_FEATURES[features]["state_action_block_features"]
+        np.testing.assert_allclose(problem.xi.reshape(7, 2).T.ravel(), want["xi"], rtol=1e-13)
+        if want["M"] is not None:
+            np.testing.assert_allclose(problem.M, want["M"], atol=1e-13)
+        for row in want["A_sigma_grid"]:
+            a = problem.A(row["sigma"], row["lambda"])
+            if "A_sigma" in row:
+                np.testing.assert_allclose(a, row["A_sigma"], atol=1e-12)
+            assert spectral_abscissa(a) == pytest.approx(row["max_real_eigenvalue"], abs=1e-10)
+            # Repeated eigenvalues move by the root of a rounding error; their sums do not.
+            values = eigenvalues(row["eigenvalues"])
+            assert np.trace(a) == pytest.approx(values.sum().real, rel=1e-11)
+            assert np.trace(a @ a) == pytest.approx((values**2).sum().real, rel=1e-11)
+
+
+@pytest.mark.parametrize(("reading", "states"), [("literal", 7), ("expected", 7), ("stacked", 7), ("stacked", 8)])
+def test_a_walk_samples_the_exact_problem(reading, states):
+    """Means over a long walk of e Δᵀ, R e and φφᵀ, λ = 0.5, within five standard errors."""
+    star = baird_star(features="classical", states=states, reading=reading)
+    path = star.trajectory(20_000, np.random.default_rng(20))
+    assert_samples(path, star.problem, sigma=0.4, lam=0.5)
+    np.testing.assert_allclose(np.unique(path.rho), [0.0, states])  # dashed, solid
+
+
+def exact_star(features, reading):
+    """A_0 at λ = 0 and M in rational arithmetic, from the words of Appendix E."""
+    n, gamma = 7, sympy.Rational(99, 100)
+    phi = sympy.zeros(n, n + 1)
+    for i in range(n):
+        phi[i, i], phi[i, n] = 2, 1
+    if features == "classical":
+        phi[n - 1, n - 1], phi[n - 1, n] = 1, 2
+    xi = sympy.eye(n) / n
+    p_mu = sympy.ones(n, n) / n
+    p_pi = sympy.zeros(n, n)
+    p_pi[:, n - 1] = sympy.ones(n, 1)
+    chain = p_pi if reading == "expected" else p_mu
+    return phi.T * xi * (gamma * chain - sympy.eye(n)) * phi, phi.T * xi * phi, phi
+
+
+@pytest.mark.parametrize("features", BY_FEATURES)
+@pytest.mark.parametrize("reading", ["literal", "expected"])
+def test_ranks_in_exact_arithmetic(features, reading):
+    """Assumption 3 fails: Φ, M and A have rank 7, one less than the number of weights."""
+    a, m, phi = exact_star(features, reading)
+    assert (phi.rank(), m.rank(), a.rank()) == (7, 7, 7)
+    problem = baird_star(features=features, reading=reading).problem
+    assert problem.rank_M == 7
+    assert problem.rank_A(0.0, 0.0) == 7
+    np.testing.assert_allclose(problem.A(0.0, 0.0), np.array(a, dtype=float), atol=1e-14)
+
+
+def test_divergence_in_exact_arithmetic():
+    """Off the policy at λ = 0: with the classical φ(s_7) A has a positive eigenvalue, with the printed one none."""
+    x = sympy.symbols("x")
+    unstable = {}
+    for features in BY_FEATURES:
+        a, _, _ = exact_star(features, "expected")
+        real = sympy.real_roots(sympy.Poly(a.charpoly(x).as_expr(), x))
+        assert len(real) == 8, "every eigenvalue is real"
+        unstable[features] = sum(bool(root > 0) for root in real)
+    assert unstable == {"classical": 2, "printed": 0}
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5, 0.9, 0.99, 1.0])
+@pytest.mark.parametrize("reading", ["literal", "expected", "stacked"])
+def test_with_printed_features_no_sigma_and_lambda_diverges(reading, lam):
+    problem = baird_star(reading=reading).problem
+    for sigma in np.linspace(0.0, 1.0, 21):
+        assert spectral_abscissa(problem.A(sigma, lam)) < 1e-12
+
+
+def test_the_printed_features_are_a_table():
+    """Rank 7 on 7 states: every value function is representable, so the fixed point is v^π = 0 for every σ."""
+    star = baird_star(reading="expected")
+    np.testing.assert_allclose(star.problem.features @ star.problem.fixed_point(0.3, 0.5), star.truth, atol=1e-12)
+    np.testing.assert_array_equal(star.truth, np.zeros(7))
+
+
+def test_eight_states_as_in_the_public_code():
+    star = baird_star(features="classical", states=8, reading="expected")
+    assert star.problem.features.shape == (8, 9)
+    np.testing.assert_array_equal(star.problem.features[-1], [0, 0, 0, 0, 0, 0, 0, 1, 2])
+    np.testing.assert_array_equal(star.theta0, [1, 1, 1, 1, 1, 1, 1, 10, 1])
+    np.testing.assert_allclose(star.chain.mu[0], [7 / 8, float(Fraction(1, 8))])
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"features": "tile"}, "features is 'tile'"),
+        ({"states": 1}, "states is 1"),
+        ({"states": 7.5}, "states is 7.5"),
+        ({"reading": "both"}, "reading is 'both'"),
+        ({"gamma": 1.0}, "gamma is 1.0"),
+        ({"gamma": float("nan")}, "gamma is nan"),
+    ],
+)
+def test_refusals_name_the_argument(options, named):
+    with pytest.raises(ValueError, match=named):
+        baird_star(**options)

@@ -1,0 +1,138 @@
+"""Cart-pole: held to reference values made elsewhere, and to simulation."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from walks import assert_samples
+
+from gqlib.domains import cart_pole
+from gqlib.domains.cart_pole import (
+    NOISE_DEVIATION,
+    NOISE_VARIANCE,
+    PAIRS,
+    PUBLIC_GAIN,
+    F,
+    G,
+    covariance,
+    exp_of_negative,
+    riccati_gain,
+)
+
+ORACLE = json.loads((Path(__file__).parent / "oracles" / "cart_pole.json").read_text())["cart_pole"]
+AT_95 = ORACLE["gamma_0.95"]
+SETTINGS = {"off_policy behaviour var .01 target var .001": "off", "on_policy action var 0": "on"}
+FEATURES = {"(1,s1^2..s4^2)": "printed", "(s1^2..s4^2) [tdlearn squared_diag, unnormalised]": "squares"}
+
+
+def test_dynamics_of_the_public_code():
+    np.testing.assert_allclose(F, ORACLE["A"], rtol=1e-15)
+    np.testing.assert_allclose(G, ORACLE["B"], rtol=1e-15)
+    assert abs(NOISE_DEVIATION**2 - NOISE_VARIANCE) < 1e-17
+
+
+def test_gain_by_the_riccati_solver():
+    np.testing.assert_allclose(PUBLIC_GAIN, AT_95["gain_theta (a = theta s)"], rtol=1e-12)
+    np.testing.assert_allclose(riccati_gain(0.95), PUBLIC_GAIN, rtol=1e-10)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 0.9, 0.99])
+def test_gain_is_optimal_for_its_discount(gamma):
+    """One step of policy improvement on v^π returns the same gain."""
+    pole = cart_pole(gamma=gamma, policy="on")
+    quadratic = np.zeros((4, 4))
+    for coefficient, (i, j) in zip(pole.truth[1:], PAIRS, strict=True):
+        quadratic[i, j] += coefficient / 2
+        quadratic[j, i] += coefficient / 2
+    improved = gamma * G @ quadratic @ F / (0.1 - gamma * G @ quadratic @ G)
+    np.testing.assert_allclose(improved, pole.walker.gain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("variance", ["0", "0.001", "0.01"])
+def test_stationary_covariance_and_value_constant(variance):
+    want = AT_95["by_action_noise_variance"][variance]
+    _, stationary = covariance(np.array(AT_95["closed_loop_S=A+B theta"]), float(variance))
+    np.testing.assert_allclose(stationary, want["stationary_covariance"], rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize(("policy", "variance"), [("off", "0.001"), ("on", "0")])
+def test_true_value_is_the_quadratic_of_the_riccati_equation(policy, variance):
+    truth = cart_pole(policy=policy).truth
+    want = AT_95["by_action_noise_variance"][variance]["V_constant_b_for_policy_with_this_action_variance"]
+    assert truth[0] == pytest.approx(want, rel=1e-10)
+    matrix = np.array(AT_95["P (V = s'Ps + b)"])
+    np.testing.assert_allclose(truth[1:], [matrix[i, j] * (1 + (i != j)) for i, j in PAIRS], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "row",
+    AT_95["A_b_M_state_features"],
+    ids=lambda row: f"{row['setting']}-{row['features']}-{row['lambda']}-{row['sigma']}",
+)
+def test_reference_moments(row):
+    options = {"features": FEATURES[row["features"]], "policy": SETTINGS[row["setting"]]}
+    lam = row["lambda"]
+    sigmas = (0.0, 0.6, 1.0) if row["sigma"] == "any" else (row["sigma"],)
+    for sigma in sigmas:
+        problem = cart_pole(reading="expected", **options).problem
+        np.testing.assert_allclose(problem.A(sigma, lam), row["A"], rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(problem.b(sigma, lam), row["b"], rtol=1e-10)
+        np.testing.assert_allclose(problem.M, row["M"], rtol=1e-10)
+        np.testing.assert_allclose(problem.fixed_point(sigma, lam), row["theta_star"], rtol=1e-10)
+        assert problem.mspbe(np.zeros(problem.d), sigma, lam) == pytest.approx(row["MSPBE_half_at_theta_0"], rel=1e-10)
+    if row["sigma"] == 1.0:
+        literal = cart_pole(reading="literal", **options).problem
+        for sigma in (0.0, 0.37, 1.0):
+            np.testing.assert_allclose(literal.A(sigma, lam), row["A"], rtol=1e-10, atol=1e-13)
+
+
+def test_public_features_are_scaled_squares_with_the_same_fixed_point():
+    squares, public = (cart_pole(features=f, reading="expected") for f in ("squares", "public"))
+    scale = public.walker.scale
+    assert scale.shape == (4,)
+    np.testing.assert_allclose(
+        public.problem.fixed_point(0.5, 0.5) / scale, squares.problem.fixed_point(0.5, 0.5), rtol=1e-9
+    )
+    # scaled by the deviation under the behaviour: every feature has variance one
+    m, mean = public.problem.M, public.problem.xi[0] @ public.problem.features
+    np.testing.assert_allclose(np.diag(m) - mean**2, 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("reading", ["literal", "expected"])
+@pytest.mark.parametrize("policy", ["on", "off"])
+def test_a_walk_samples_the_exact_problem(policy, reading):
+    """Means of e Δᵀ, R e and φφᵀ over a long walk, λ = 0.5, within five standard errors."""
+    pole = cart_pole(features="public", policy=policy, reading=reading, start="stationary")
+    path = pole.trajectory(40_000, np.random.default_rng(11))
+    assert_samples(path, pole.problem, sigma=0.3, lam=0.5)
+
+
+def test_importance_ratios_turn_the_behaviour_into_the_target():
+    """E[ρ] = 1, and ρ-weighted squares of the action's noise have the target's variance."""
+    pole = cart_pole(policy="off")
+    path = pole.trajectory(20_000, np.random.default_rng(5))
+    assert path.rho.mean() == pytest.approx(1.0, abs=5 * path.rho.std() / np.sqrt(2e4))
+    assert path.rho.max() <= np.sqrt(10) + 1e-12
+    assert (cart_pole(policy="on").trajectory(10, np.random.default_rng(0)).rho == 1.0).all()
+
+
+def test_exponential_without_a_library():
+    x = -np.concatenate([np.linspace(0.0, 3.0, 1001), np.geomspace(1e-9, 200.0, 1000)])
+    np.testing.assert_allclose(exp_of_negative(x), np.exp(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"gamma": 1.0}, "gamma is 1.0"),
+        ({"gamma": 0.0}, "gamma is 0.0"),
+        ({"features": "full"}, "features is 'full'"),
+        ({"policy": "half"}, "policy is 'half'"),
+        ({"reading": "stacked"}, "reading is 'stacked'"),
+        ({"start": "upright"}, "start is 'upright'"),
+    ],
+)
+def test_refusals_name_the_argument(options, named):
+    with pytest.raises(ValueError, match=named):
+        cart_pole(**options)

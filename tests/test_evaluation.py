@@ -1,0 +1,160 @@
+"""Prediction settings, the paper's measures, and what they mean."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from gqlib.domains import baird_star, boyan_chain, cart_pole
+from gqlib.evaluation import PredictionSetting, run_prediction
+from gqlib.fast import prediction as fast
+from gqlib.measures import (
+    discounted_traces,
+    empirical_moments,
+    empirical_mspbe,
+    exact_mspbe,
+    lstd,
+    mixture_value,
+    value_error,
+)
+from gqlib.store import canonical_json
+
+BOYAN = PredictionSetting("boyan_chain", options=(("reading", "expected"),), alpha=0.1, lam=0.5, steps=200, kept=4)
+DOMAINS = [baird_star(features="classical", reading="stacked"), boyan_chain(), cart_pole(reading="expected")]
+
+
+class TestSetting:
+    def test_survives_json(self):
+        again = PredictionSetting(**json.loads(canonical_json(asdict(BOYAN))))
+        assert again == BOYAN
+        assert again.key == BOYAN.key
+
+    def test_key_changes_with_every_field(self):
+        keys = {BOYAN.key} | {
+            PredictionSetting(**(asdict(BOYAN) | {name: value})).key
+            for name, value in [
+                ("domain", "baird_star"), ("options", ()), ("learner", "tdc"), ("sigma", 0.1), ("sigma_noise", 0.1),
+                ("sigma_drawn", "run"), ("sigma_clipped", True), ("sigma_ramp_to", 0.9), ("sigma_decay", 0.9),
+                ("lam", 0.1), ("alpha", 0.2), ("eta", 2.0), ("steps", 400), ("kept", 2),
+            ]
+        }  # fmt: skip
+        assert len(keys) == 15
+
+    @pytest.mark.parametrize(
+        ("changes", "named"),
+        [
+            ({"domain": "acrobot"}, "domain is 'acrobot'"),
+            ({"learner": "sarsa"}, "learner is 'sarsa'"),
+            ({"alpha": -1.0}, "alpha is -1"),
+            ({"lam": 1.1}, "lam is 1.1"),
+            ({"eta": float("inf")}, "eta is inf"),
+            ({"steps": 201}, "steps is 201"),
+            ({"kept": 0}, "kept is 0"),
+            ({"sigma_drawn": "day"}, "drawn is 'day'"),
+        ],
+    )
+    def test_refusals_name_the_argument(self, changes, named):
+        with pytest.raises(ValueError, match=named):
+            PredictionSetting(**(asdict(BOYAN) | changes))
+
+    def test_run_refuses_an_unknown_engine_and_no_runs(self):
+        with pytest.raises(ValueError, match="engine is 'gpu'"):
+            run_prediction(BOYAN, 1, 0, engine="gpu")
+        with pytest.raises(ValueError, match="runs is 0"):
+            run_prediction(BOYAN, 0, 0)
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
+class TestMeasures:
+    def test_exact_mspbe_is_the_problems(self, domain):
+        theta = np.random.default_rng(0).normal(size=(3, 2, domain.problem.d))
+        values = exact_mspbe(domain.problem, theta, 0.3, 0.5)
+        for index in np.ndindex(3, 2):
+            assert values[index] == pytest.approx(domain.problem.mspbe(theta[index], 0.3, 0.5), rel=1e-9)
+
+    def test_empirical_mspbe_goes_to_the_exact_one(self, domain):
+        """Over a long walk; the printed sign b̂ − Âθ goes somewhere else."""
+        sigma, lam = 0.4, 0.5
+        path = fast.trajectory(domain, 200_000, 1, 0)
+        a, b, m = empirical_moments(path, sigma, lam, domain.problem.gamma)
+        theta = domain.theta0 + 0.5
+        exact = domain.problem.mspbe(theta, sigma, lam)
+        assert float(empirical_mspbe((a, b, m), theta)) == pytest.approx(exact, rel=0.1)
+        if b.any():
+            at_zero = float(empirical_mspbe((a, b, m), np.zeros(domain.problem.d)))
+            solved = lstd((a, b, m))
+            assert float(empirical_mspbe((a, b, m), solved)) < 1e-9 * at_zero
+            assert float(empirical_mspbe((-a, b, m), solved)) == pytest.approx(4 * at_zero, rel=1e-6), "as printed"
+
+    def test_error_at_the_truth_is_zero_and_elsewhere_the_weighted_norm(self, domain):
+        problem = domain.problem
+        theta = np.random.default_rng(1).normal(size=problem.d)
+        own = problem.features @ theta
+        assert float(value_error(problem, theta, own)) == pytest.approx(0.0, abs=1e-7)
+        shift = np.zeros(problem.n)
+        if problem.xi.ndim == 1:
+            shift[:] = 2.0
+        else:
+            shift[0] = 2.0  # the constant function
+        assert float(value_error(problem, theta, own + shift)) == pytest.approx(2.0, rel=1e-9)
+
+    def test_mixture_value_at_zero_is_the_truth_up_to_the_reward(self, domain):
+        if domain.reading == "literal":
+            want = domain.truth  # one action: both policies are the same
+        elif domain.reading == "stacked":
+            want = domain.truth
+        else:  # cart-pole keeps the behaviour's reward: lower by 0.1(0.01 − 0.001), for ever
+            want = domain.truth - np.eye(11)[0] * 0.1 * 0.009 / 0.05
+        np.testing.assert_allclose(mixture_value(domain.problem, 0.0), want, rtol=1e-8, atol=1e-8)
+
+
+def test_fixed_point_minimises_the_error_to_the_mixture_where_features_suffice():
+    """Printed Baird features are a table: MSPBE zero is error zero, to the mixture's value, for every σ."""
+    star = baird_star(reading="expected")
+    for sigma in (0.0, 0.5, 1.0):
+        theta = star.problem.fixed_point(sigma, 0.9)
+        assert float(value_error(star.problem, theta, mixture_value(star.problem, sigma))) < 1e-9
+
+
+def test_traces_restart_after_an_end():
+    phi = np.array([[1.0], [2.0], [3.0], [4.0]])
+    ends = np.array([False, True, False, True])
+    np.testing.assert_array_equal(discounted_traces(phi, ends, 0.5)[:, 0], [1.0, 2.5, 3.0, 5.5])
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.9])
+def test_lstd_goes_to_the_fixed_point(lam):
+    chain = boyan_chain(gamma=0.95, terminal_features="zero")
+    moments = empirical_moments(fast.trajectory(chain, 100_000, 4, 0), 0.5, lam, 0.95)
+    np.testing.assert_allclose(lstd(moments), chain.problem.fixed_point(0.5, lam), rtol=0.05, atol=0.3)
+
+
+def test_dynamic_sigma_is_measured_at_its_mean_of_the_time():
+    ramp = PredictionSetting(**(asdict(BOYAN) | {"sigma": 0.02, "sigma_ramp_to": 0.98, "sigma_noise": 0.01}))
+    means = run_prediction(ramp, 1, 0).sigma_means
+    np.testing.assert_array_equal(means, [0.02, 0.26, 0.5, 0.74, 0.98])
+    star = PredictionSetting("baird_star", options=(("reading", "stacked"),), sigma=0.02, sigma_ramp_to=0.98, steps=100)
+    result = run_prediction(star, 1, 0)
+    problem = star.make_domain().problem
+    assert result.mspbe()[0, 25] == pytest.approx(problem.mspbe(result.theta[0, 25], result.sigma_means[25], 0.0))
+
+
+def test_empirical_measure_uses_each_runs_own_data():
+    result = run_prediction(BOYAN, 3, seed=2, first_run=5)
+    values = result.empirical_mspbe(seed=2, first_run=5)
+    path = fast.trajectory(BOYAN.make_domain(), 200, 2, 6)
+    sigma = np.full(200, 0.5)
+    want = empirical_mspbe(empirical_moments(path, sigma, 0.5, 0.99), result.theta[1])
+    np.testing.assert_allclose(values[1], want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("domain", [baird_star(reading="expected"), cart_pole(reading="expected", start="stationary")])
+def test_importance_weights_aim_at_the_target_policy(domain):
+    """The mean of ρφ(γφ' − φ)ᵀ, what TDC follows, is A of the expected reading at σ = 0, within five errors."""
+    path = fast.trajectory(domain, 40_000, 6, 0)
+    rows = np.einsum("k,ki,kj->kij", path.rho, path.phi, domain.problem.gamma * path.phi_next - path.phi)
+    # ρ weights the next state, and in the mean leaves φφᵀ as it is
+    batches = rows.reshape(100, 400, *rows.shape[1:]).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / 10 + 1e-12
+    assert (np.abs(batches.mean(axis=0) - domain.problem.A(0.0, 0.0)) < 5 * error).all()

@@ -1,0 +1,128 @@
+"""Grids of settings on shared trajectories."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from gqlib.evaluation import PredictionSetting, run_prediction
+from gqlib.grids import GridSetting, grid_runs, grid_summary
+from gqlib.measures import mixture_value
+from gqlib.results import collect, load_results, recompute, save_results
+from gqlib.store import Store, canonical_json
+from gqlib.sweep import Experiment, run_sweep
+
+GRID = GridSetting(
+    "baird_star",
+    sigmas=(0.0, 0.5, 1.0),
+    alphas=(0.003, 0.3),
+    etas=(0.5, 4.0),
+    options=(("features", "classical"), ("reading", "stacked")),
+    lam=0.9,
+    noise=0.01,
+    steps=200,
+)
+
+
+def test_a_cell_is_what_a_single_run_gives():
+    found = grid_runs(GRID, 2, seed=3, first_run=4)
+    for index in [(0, 0, 0), (1, 0, 1), (2, 1, 0)]:
+        cell = GRID.cell(*index)
+        result = run_prediction(cell, 2, seed=3, first_run=4)
+        late = slice(-10, None)
+        goal = mixture_value(cell.make_domain().problem, cell.sigma)
+        want = {
+            "mspbe": result.mspbe()[:, late].mean(axis=1),
+            "error": result.error()[:, late].mean(axis=1),
+            "mixture": result.error(goal)[:, late].mean(axis=1),
+        }
+        for name, values in want.items():
+            np.testing.assert_allclose(found[name][(slice(None), *index)], values, rtol=1e-10)
+
+
+def test_only_interior_sigmas_are_noisy():
+    assert [GRID.cell(i, 0, 0).sigma_noise for i in range(3)] == [0.0, 0.01, 0.0]
+
+
+@pytest.mark.parametrize(("learner", "reading"), [("semi-gradient", "expected"), ("tdc", "stacked"), ("gq", "literal")])
+def test_what_does_not_matter_is_repeated(learner, reading):
+    grid = dataclasses.replace(GRID, learner=learner, options=(("reading", reading),), alphas=(0.001, 0.003))
+    found = grid_runs(grid, 1, seed=0, first_run=0)["mspbe"][0]
+    if learner == "semi-gradient":
+        assert (found[:, :, 0] == found[:, :, 1]).all()
+        assert (found[0] != found[2]).any()
+    else:
+        assert (found[0] == found[2]).all()
+        assert (found[:, :, 0] != found[:, :, 1]).any()
+
+
+def test_the_literal_reading_may_be_computed_once():
+    """What the grid leaves out, σ in the literal reading, is void to the bit."""
+    grid = dataclasses.replace(GRID, options=(("reading", "literal"),))
+    cells = [run_prediction(grid.cell(i, 0, 0), 2, seed=1).theta.tobytes() for i in range(3)]
+    assert len(set(cells)) == 1
+
+
+def test_divergence_is_counted_and_makes_a_mean_infinite():
+    grid = dataclasses.replace(GRID, learner="semi-gradient", alphas=(0.003, 1.0), steps=1000)
+    arrays = grid_runs(grid, 6, seed=0, first_run=0)
+    summary = {name: value for name, (_, value) in grid_summary(arrays).items()}
+    assert summary["diverged"][0, 1, 0] == 1.0
+    assert np.isinf(summary["mspbe"][0, 1, 0])
+    assert np.isinf(summary["mspbe_half"][0, 1, 0])
+    assert np.isinf(summary["error_median"][0, 1, 0])
+    assert summary["diverged"][2, 0, 0] == 0.0
+    assert np.isfinite(summary["mspbe"][2, 0, 0])
+
+
+def test_summary_is_a_students_interval():
+    values = np.array([1.0, 2.0, 4.0, 7.0]).reshape(4, 1, 1, 1)
+    arrays = dict.fromkeys(("mspbe", "error", "mixture"), values) | {"digest": np.arange(4, dtype=np.uint64)}
+    summary = grid_summary(arrays)
+    assert summary["mspbe"][1].item() == 3.5
+    assert summary["mspbe_half"][1].item() == pytest.approx(3.182446305 * np.std([1, 2, 4, 7], ddof=1) / 2, rel=1e-8)
+    assert summary["error_median"][1].item() == 3.0
+
+
+def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
+    experiment = Experiment(
+        name="small", title="", function="gqlib.grids:grid_runs", settings=(GRID,), runs=6, seed=1, version="1",
+        runs_per_task=2, summary="gqlib.grids:grid_summary",
+    )  # fmt: skip
+    saved = []
+    for workers in (1, 2):
+        store = Store(tmp_path / str(workers))
+        run_sweep(experiment, store, workers=workers)
+        saved.append(save_results(tmp_path / f"{workers}.npz", collect(experiment, store)))
+    assert saved[0].read_bytes() == saved[1].read_bytes()
+    again = recompute(load_results(saved[0]), 0, 0, 6)
+    np.testing.assert_array_equal(again["digest"][1], load_results(saved[0])["digest"].values[0])
+
+
+def test_setting_survives_json():
+    again = GridSetting(**json.loads(canonical_json(dataclasses.asdict(GRID))))
+    assert again == GRID
+    assert again.key == GRID.key
+    assert isinstance(again.cell(0, 0, 0), PredictionSetting)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"sigmas": ()}, "sigmas is"),
+        ({"learner": "dqn"}, "learner is 'dqn'"),
+        ({"kept": 5}, "kept is 5"),
+        ({"alphas": (-1.0,)}, "alpha is -1"),
+        ({"noise": -0.1, "sigmas": (0.5,)}, "noise is -0.1"),
+    ],
+)
+def test_refusals_name_the_argument(changes, named):
+    with pytest.raises(ValueError, match=named):
+        dataclasses.replace(GRID, **changes)
+
+
+def test_baselines_are_measured_where_they_aim():
+    grid = dataclasses.replace(GRID, learner="tdc", options=(("reading", "literal"),))
+    with pytest.raises(ValueError, match="learner is 'tdc'"):
+        grid_runs(grid, 1, 0, first_run=0)

@@ -1,0 +1,80 @@
+"""Ways to set σ."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from gqlib.sigma import MEANS, Schedule, dynamic, family, ramp
+
+ENDS = np.array([False, False, True, False, True, False, False])
+NORMALS = np.array([1.0, 2.0, 3.0, -1.0, 5.0, 0.5, 7.0])
+
+
+def test_the_range_of_the_paper():
+    np.testing.assert_allclose(MEANS, np.arange(0.02, 0.99, 0.02), rtol=1e-12)
+    assert len(MEANS) == len(family()) == 49
+    assert [member.mean for member in family()] == list(MEANS)
+    assert all(member.noise == 0.01 and not member.clipped for member in family())
+
+
+@pytest.mark.parametrize(
+    ("drawn", "picked"),
+    [("step", NORMALS), ("episode", [1, 1, 1, -1, -1, 0.5, 0.5]), ("run", [1.0] * 7)],
+)
+def test_when_sigma_is_drawn(drawn, picked):
+    np.testing.assert_array_equal(dynamic(0.5, drawn=drawn).values(ENDS, NORMALS), 0.5 + 0.01 * np.array(picked))
+
+
+def test_fixed_ignores_the_draws():
+    np.testing.assert_array_equal(Schedule(0.3).values(ENDS, NORMALS), [0.3] * 7)
+
+
+def test_clipping_is_a_choice():
+    draws = np.array([-3.0, 0.0, 5.0])
+    free, cut = (dynamic(0.98, clipped=c).values([False] * 3, draws) for c in (False, True))
+    assert free[2] == pytest.approx(1.03)
+    assert cut[2] == 1.0
+    np.testing.assert_array_equal(free[:2], cut[:2])
+    assert dynamic(0.98).outside([False]) == pytest.approx(norm.sf(2.0), rel=1e-9)
+    assert dynamic(0.02).outside([False] * 4) == pytest.approx(norm.cdf(-2.0), rel=1e-9)
+    assert Schedule(1.2).outside([False]) == 1.0
+
+
+def test_ramp_gives_each_mean_a_49th_of_the_run():
+    means = ramp().means(np.zeros(98, dtype=bool))
+    np.testing.assert_array_equal(means, np.repeat(MEANS, 2))
+    down = Schedule(0.98, ramp_to=0.02).means(np.zeros(49, dtype=bool))
+    np.testing.assert_array_equal(down, MEANS[::-1])
+    np.testing.assert_array_equal(np.unique(ramp().means(np.zeros(1000, dtype=bool))), MEANS)
+
+
+def test_decay_counts_episodes_or_else_steps():
+    np.testing.assert_array_equal(Schedule(1.0, decay=0.5).means(ENDS), [1, 1, 1, 0.5, 0.5, 0.25, 0.25])
+    np.testing.assert_array_equal(Schedule(1.0, decay=0.5).means([False] * 3), [1, 0.5, 0.25])
+
+
+def test_sample_uses_one_number_a_step():
+    values = dynamic(0.5, drawn="run").sample(ENDS, np.random.default_rng(4))
+    rng = np.random.default_rng(4)
+    np.testing.assert_array_equal(values, 0.5 + 0.01 * rng.standard_normal(7)[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"mean": float("nan")}, "mean is nan"),
+        ({"mean": 0.5, "noise": -1.0}, "noise is -1"),
+        ({"mean": 0.5, "drawn": "week"}, "drawn is 'week'"),
+        ({"mean": 0.5, "clipped": 1}, "clipped is 1"),
+        ({"mean": 0.5, "decay": 0.0}, "decay is 0"),
+        ({"mean": 0.5, "ramp_to": "up"}, "ramp_to is 'up'"),
+    ],
+)
+def test_refusals_name_the_argument(options, named):
+    with pytest.raises(ValueError, match=named):
+        Schedule(**options)
+
+
+def test_one_number_a_step_is_needed():
+    with pytest.raises(ValueError, match="normals has shape"):
+        Schedule(0.5).values(ENDS, NORMALS[:3])
