@@ -6,6 +6,7 @@ that is kept in it differs from today's; without arguments, stale records alone 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import sys
 import time
@@ -18,6 +19,7 @@ from nbclient import NotebookClient
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
 HEADER = "jupytext:"
+README_FIGURE = "fig-index-eta"  # of the first page; the README shows it too
 
 
 def chapters() -> list[Path]:
@@ -42,6 +44,14 @@ def stale(source: Path) -> bool:
     return bool(nbformat.read(record, as_version=4).metadata.get("gqlib", {}).get("digest") != digest(source))
 
 
+def picture(notebook: nbformat.NotebookNode, name: str) -> bytes:
+    """The image that the cell with this figure name put out."""
+    for cell in notebook.cells:
+        if cell.metadata.get("mystnb", {}).get("figure", {}).get("name") == name:
+            return base64.b64decode(cell.outputs[0].data["image/png"])
+    raise ValueError(f"name is {name!r}; it should be the name of a figure in the notebook")
+
+
 def refresh(source: Path) -> float:
     """Execute one chapter from its text alone; return the seconds it took."""
     notebook = jupytext.read(source)
@@ -54,6 +64,8 @@ def refresh(source: Path) -> float:
     notebook.metadata["gqlib"] = {"digest": digest(source)}
     notebook.metadata["language_info"] = {"name": "python"}  # the version of Python is not part of a record
     nbformat.write(notebook, source.with_suffix(".ipynb"))
+    if source.stem == "index":
+        (BOOK / "_static" / "striking.png").write_bytes(picture(notebook, README_FIGURE))
     return time.perf_counter() - begin
 
 

@@ -98,7 +98,7 @@ def render(claims: Iterable[Claim], *, links: bool = False) -> str:
     """The claims as a Markdown table, one line each; with `links`, evidence cells link into the book."""
     rows = ["| where | the paper says | verdict | evidence |", "|---|---|---|---|"]
     for claim in claims:
-        cells = [f"[{chapter}]({chapter}.ipynb#{label})" if links else chapter for chapter, label in claim.cells]
+        cells = [f"[{chapter}](#{label})" if links else chapter for chapter, label in claim.cells]
         told = claim.correction or claim.readings
         text = claim.says + (f" **{told}**" if told else "")
         columns = [f"{claim.section}, {claim.label}", text, claim.verdict, ", ".join(dict.fromkeys(cells))]

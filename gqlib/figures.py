@@ -78,3 +78,9 @@ def band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: Any) -
     (line,) = axes.plot(x, mean, label=label, **options)
     axes.fill_between(x, mean - half, mean + half, alpha=0.25, color=line.get_color(), linewidth=0)
     return mean, half
+
+
+def panel(axes: Any, text: str) -> None:
+    """Name a panel in its upper right corner: captions belong to the book, and a figure has no title."""
+    axes.annotate(text, (1.0, 1.0), (-2, 2), xycoords="axes fraction", textcoords="offset points", ha="right",
+                  va="bottom", fontsize=8)  # fmt: skip

@@ -14,6 +14,8 @@ one linear solve with d right-hand sides, never an inverse.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -47,17 +49,29 @@ class LinearPrediction:
         self.n, self.d = features.shape
         self._next_mu = p_mu @ features
         self._next_pi = self._next_mu if p_pi is p_mu else p_pi @ features
-        root = np.sqrt(gram)[:, None] * features if gram.ndim == 1 else _root(gram) @ features
-        _, scale, basis = np.linalg.svd(root, full_matrices=False)
-        self.rank_M = int((scale > scale.max(initial=0.0) * max(root.shape) * np.finfo(float).eps).sum())
-        # M = basisᵀ diag(scale²) basis on its range; the pseudo-inverse acts there and nowhere else.
-        self._scale, self._basis = scale[: self.rank_M], basis[: self.rank_M]
         self._cached_trace: tuple[float, Array] | None = None
+
+    @cached_property
+    def _range(self) -> tuple[Array, Array]:
+        """Scale and basis with M = basisᵀ diag(scale²) basis: the pseudo-inverse acts there and nowhere else.
+
+        From the triangular factor of Ξ^½Φ rather than from M, whose small singular values are rounded away.
+        """
+        gram = self.xi
+        root = np.sqrt(gram)[:, None] * self.features if gram.ndim == 1 else _root(gram) @ self.features
+        _, scale, basis = np.linalg.svd(np.linalg.qr(root, mode="r"), full_matrices=False)
+        kept = scale > scale.max(initial=0.0) * max(root.shape) * np.finfo(float).eps
+        return check.frozen(scale[kept]), check.frozen(basis[kept])
+
+    @property
+    def rank_M(self) -> int:
+        """The numerical rank of M, that of Ξ^½Φ."""
+        return len(self._range[0])
 
     @property
     def row_basis(self) -> Array:
         """Orthonormal rows that span the row space of Ξ^½Φ, (rank_M, d): A_σ and M map into it, b lies in it."""
-        return self._basis
+        return self._range[1]
 
     @property
     def M(self) -> Array:
@@ -149,11 +163,13 @@ class LinearPrediction:
 
     def solve_M(self, vector: Array) -> Array:
         """M⁺ g: the inverse where M is regular, on the range of M where it is singular (see `rank_M`)."""
-        return np.asarray(self._basis.T @ ((self._basis @ vector) / self._scale**2))
+        scale, basis = self._range
+        return np.asarray(basis.T @ ((basis @ vector) / scale**2))
 
     def mspbe(self, theta: ArrayLike, sigma: float, lam: float) -> float:
         """½ ‖A_σ θ + b‖² in M⁻¹, Eq. (19); on the row space of Ξ^½Φ where M is singular, where Aθ + b lies."""
-        scaled = (self._basis @ self._residual(theta, sigma, lam)) / self._scale
+        scale, basis = self._range
+        scaled = (basis @ self._residual(theta, sigma, lam)) / scale
         return float(0.5 * scaled @ scaled)
 
     def mspbe_gradient(self, theta: ArrayLike, sigma: float, lam: float) -> Array:

@@ -75,7 +75,7 @@ def test_record_is_the_executed_text(source):
 
 def test_every_record_has_a_text_and_is_in_the_table_of_contents():
     toc = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    listed = {chapter["file"] for part in toc["parts"] for chapter in part["chapters"]}
+    listed = {toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])}
     records = {path.name for path in BOOK.glob("*.ipynb")}
     assert records == {path.with_suffix(".ipynb").name for path in CHAPTERS}
     assert records <= listed

@@ -1,0 +1,120 @@
+r"""How far a linear learner with a small constant step size keeps straying from its fixed point: exact to first order.
+
+At the fixed point the increments g_k = δ_k e_k have mean zero, but they are correlated in time. What counts is their
+long-run covariance
+
+    Γ = Σ_{l ∈ ℤ} E[g_k g_{k+l}ᵀ]
+      = Σ_ij P_ij { δ_ij² E_i + δ_ij(γλ g_j E_i + X_i h_jᵀ) + its transpose },
+
+where i → j is a transition, δ_ij its TD error, δ̄_i = Σ_j P_ij δ_ij, X_i and E_i first and second moments of the trace
+(`gqlib.prediction`, `gqlib.variance`), g = (I − γλP)⁻¹δ̄ what a unit of trace collects from a pair on, and h the
+solution of Poisson's equation h − Ph = f for f_j = φ_j g_j. Then the stationary covariance of θ is αΣ + o(α) with
+
+    semi-gradient:   AΣ + ΣAᵀ + Γ = 0,
+    GQ(σ, λ):        the θ-block of JΣ + ΣJᵀ + [I; ηI] Γ [I, ηI] = 0,
+
+since at the fixed point ω = 0 and the noise of the correction vanishes to first order (for the limit theorem, Kushner
+and Yin 2003, Chapter 10). In a table δ̄ = 0, hence g = h = 0, and Γ is the plain covariance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import solve_continuous_lyapunov
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.prediction import PredictionProblem
+from gqlib.stability import is_hurwitz
+from gqlib.variance import trace_second_moments
+
+
+def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta: ArrayLike, lam: float) -> Array:
+    """Γ of δ_k e_k with the paper's trace, (d, d), on a continuing chain.
+
+    Parameters
+    ----------
+    problem : PredictionProblem
+        On pairs; walks follow its `p_mu`, and `p_trace` should be that chain.
+    bootstrap : array_like, (n, d)
+        What δ bootstraps from, by the next pair: `u` of `gqlib.corrected.variant_tables`.
+    theta : array_like, (d,)
+        The fixed point of that method.
+    lam : float
+
+    Raises
+    ------
+    ValueError
+        Where E[δe] is not zero at `theta`, or the chain is not closed.
+
+    Examples
+    --------
+    Rewards 1 and −1 in turn, one feature: the noise of a step is 1, and in the long run it cancels.
+
+    >>> p = PredictionProblem([[1.0], [1.0]], [[0, 1], [1, 0]], [[0, 1], [1, 0]], [1, -1], [0.5, 0.5], 0.0)
+    >>> abs(long_run_covariance(p, [[1.0], [1.0]], [0.0], 0.0).item()) < 1e-12
+    True
+    """
+    u = check.array("bootstrap", bootstrap, (problem.n, problem.d))
+    weights = check.array("theta", theta, (problem.d,))
+    lam = check.scalar("lam", lam, low=0.0, high=1.0)
+    chain, xi, phi, gamma = problem.p_mu, problem.xi, problem.features, problem.gamma
+    if np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE or problem.p_trace is not chain:
+        raise ValueError("problem has episodes that end; the chain should be a continuing one")
+    first, second = problem.trace_weights(lam), trace_second_moments(problem, lam)
+    delta = (problem.rewards - phi @ weights)[:, None] + gamma * (u @ weights)[None, :]
+    mean = (chain * delta).sum(axis=1)
+    drift = float(np.abs(first.T @ mean).max())
+    size = float((np.abs(first).T @ (chain * np.abs(delta)).sum(axis=1)).max())
+    if drift > np.sqrt(np.finfo(float).eps) * size:
+        raise ValueError(f"theta leaves a mean step of size {drift:.3g}; it should be the fixed point")
+    ahead = np.linalg.solve(np.eye(problem.n) - gamma * lam * chain, mean)
+    later = np.linalg.solve(np.eye(problem.n) - chain + xi[None, :], ahead[:, None] * phi)
+    now = np.einsum("ij,iab->ab", chain * delta**2, second)
+    weighted = chain * delta
+    then = gamma * lam * np.einsum("i,iab->ab", weighted @ ahead, second) + first.T @ weighted @ later
+    return np.asarray(now + then + then.T)
+
+
+def stationary_error(problem: PredictionProblem, drift: ArrayLike, noise: ArrayLike) -> float:
+    """E‖Φ(θ − θ*)‖²_Ξ / α to first order: tr(MΣ) with drift·Σ + Σ·driftᵀ + noise = 0.
+
+    Parameters
+    ----------
+    problem : PredictionProblem
+        For M, whose size d is that of θ.
+    drift : array_like, (m, m)
+        The matrix of the mean iteration: A (m = d), or J of (θ, ω), whose first d coordinates are θ.
+    noise : array_like, (m, m)
+        Γ, or its joint form (see `joint_noise`).
+
+    Raises
+    ------
+    ValueError
+        Where the mean iteration is not stable.
+
+    Examples
+    --------
+    >>> p = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.5)
+    >>> stationary_error(p, [[-0.5]], [[2.0]])
+    2.0
+    """
+    matrix = check.array("drift", drift, (None, None))
+    if not is_hurwitz(matrix):
+        raise ValueError("drift is not Hurwitz; the mean iteration should be stable")
+    covariance = solve_continuous_lyapunov(matrix, -check.array("noise", noise, matrix.shape))
+    return float(np.trace(problem.M @ covariance[: problem.d, : problem.d]))
+
+
+def joint_noise(noise: ArrayLike, eta: float) -> Array:
+    """[I; ηI] Γ [I, ηI]: the noise of (θ, ω) at the fixed point, where both move along δe.
+
+    Examples
+    --------
+    >>> joint_noise([[2.0]], 0.5).tolist()
+    [[2.0, 1.0], [1.0, 0.5]]
+    """
+    gamma = check.array("noise", noise, (None, None))
+    eta = check.scalar("eta", eta, low=0.0)
+    return np.kron(np.array([[1.0, eta], [eta, eta**2]]), gamma)

@@ -1,0 +1,258 @@
+r"""Stability of the mean iterations θ ← θ + α(A_σ θ + b) and (θ, ω) ← (θ, ω) + αJ(θ, ω).
+
+With small steps the mean follows θ̇ = Aθ + b, and what decides is the *spectral abscissa*
+s(A) = max Re λ(A): s < 0 (A is Hurwitz) is stable, s > 0 is not. The paper asks for "negative" A, that is
+xᵀAx < 0 for all x ≠ 0, or *numerical abscissa* w(A) = λ_max((A + Aᵀ)/2) < 0. Since s ≤ w, that is sufficient and not
+necessary; the gap w(A) > 0 > s(A) is where ‖exp(tA)‖ first grows and then decays.
+
+A_σ = A_0 + σ(A_1 − A_0) is linear in σ, so every σ at which an eigenvalue meets the imaginary axis is found, not
+searched for: det A_σ = 0 (a real eigenvalue crosses zero) and det(bialternate sum of A_σ) = 0 (two eigenvalues sum to
+zero, as a crossing pair ±iω does) are generalised eigenvalue problems in σ.
+Eigenvalues that are zero for every σ are no crossings: the matrix is first put on the row space of Ξ^½Φ, and
+eigenvalues that are zero there for every σ all the same are set aside.
+
+For the step ratio η = β/α the joint matrix of (θ, ω), Eqs. (25)–(26), is
+
+    J = [[A, −γE[v]], [ηA, −ηM]],    γE[v] = M + Aᵀ by Proposition 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigvals, expm
+from scipy.optimize import brentq, minimize_scalar
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.prediction import LinearPrediction
+
+EPS = float(np.finfo(float).eps)
+# The bialternate sum has order r(r−1)/2; beyond this order of A the grid alone must bracket complex crossings.
+EXACT_UP_TO = 24
+GRID = 256
+# Rounding in an entry of A_σ, in units of n·eps·‖A‖; two orders above what is met, many below any crossing's slope.
+ROUNDING = 100.0
+
+
+def _square(matrix: ArrayLike) -> Array:
+    rows = np.shape(matrix)[0] if np.ndim(matrix) else None
+    return check.array("matrix", matrix, (rows, rows))
+
+
+def spectral_abscissa(matrix: ArrayLike) -> float:
+    """Largest real part of the eigenvalues of a square matrix: negative exactly where θ̇ = Aθ is stable.
+
+    Examples
+    --------
+    >>> spectral_abscissa([[-1.0, 9.0], [0.0, -2.0]])
+    -1.0
+    """
+    return float(np.linalg.eigvals(_square(matrix)).real.max())
+
+
+def numerical_abscissa(matrix: ArrayLike) -> float:
+    """λ_max((A + Aᵀ)/2), the growth rate of ‖exp(tA)‖ at t = 0: negative exactly where A is negative definite.
+
+    Examples
+    --------
+    >>> round(numerical_abscissa([[-1.0, 9.0], [0.0, -2.0]]), 4)
+    3.0277
+    """
+    a = _square(matrix)
+    return float(np.linalg.eigvalsh((a + a.T) / 2.0)[-1])
+
+
+def is_hurwitz(matrix: ArrayLike) -> bool:
+    """Whether every eigenvalue has a negative real part."""
+    return spectral_abscissa(matrix) < 0.0
+
+
+def is_negative_definite(matrix: ArrayLike) -> bool:
+    """Whether xᵀAx < 0 for every x ≠ 0: the paper's condition after Eq. (15), sufficient and not necessary."""
+    return numerical_abscissa(matrix) < 0.0
+
+
+def numerical_range(matrix: ArrayLike, points: int = 181) -> np.typing.NDArray[np.complex128]:
+    """Boundary of {x*Ax : ‖x‖ = 1} in the complex plane, as `points` support points in order of their angle.
+
+    Examples
+    --------
+    >>> numerical_range([[-1.0, 0.0], [0.0, -3.0]], 3).real.round(4).tolist()
+    [-1.0, -3.0, -1.0]
+    """
+    a = _square(matrix)
+    boundary = []
+    for angle in np.linspace(0.0, 2.0 * np.pi, check.integer("points", points, low=2)):
+        turned = np.exp(1j * angle) * a
+        _, vectors = np.linalg.eigh((turned + turned.conj().T) / 2.0)
+        x = vectors[:, -1]
+        boundary.append(x.conj() @ a @ x)
+    return np.array(boundary)
+
+
+def growth(matrix: ArrayLike, times: ArrayLike) -> Array:
+    """‖exp(tA)‖₂ at each time.
+
+    Examples
+    --------
+    >>> growth([[-1.0, 0.0], [0.0, -2.0]], [0.0, 1.0]).round(4).tolist()
+    [1.0, 0.3679]
+    """
+    a, when = _square(matrix), check.array("times", times, (None,))
+    return np.array([np.linalg.norm(expm(t * a), 2) for t in when])
+
+
+def transient_peak(matrix: ArrayLike) -> tuple[float, float]:
+    """The time and size of the largest ‖exp(tA)‖₂, t ≥ 0, of a Hurwitz matrix; (0, 1) where nothing grows.
+
+    Raises
+    ------
+    ValueError
+        Where A is not Hurwitz, so that there need be no peak.
+
+    Examples
+    --------
+    >>> time, size = transient_peak([[-1.0, 9.0], [0.0, -2.0]])
+    >>> round(time, 3), round(size, 3)
+    (0.655, 2.321)
+    """
+    a = _square(matrix)
+    rate = spectral_abscissa(a)
+    if rate >= 0.0:
+        raise ValueError(f"matrix has spectral abscissa {rate:g}; it should be negative, or exp(tA) does not decay")
+    if numerical_abscissa(a) <= 0.0:
+        return 0.0, 1.0
+    # From the fastest growth to a few times the slowest decay; refined between the neighbours of the best point.
+    times = np.concatenate([[0.0], np.geomspace(1e-3 / np.linalg.norm(a, 2), 50.0 / -rate, 400)])
+    sizes = growth(a, times)
+    best = int(np.argmax(sizes))
+    found = minimize_scalar(
+        lambda t: -np.linalg.norm(expm(t * a), 2),
+        bounds=(times[max(best - 1, 0)], times[min(best + 1, len(times) - 1)]),
+        method="bounded",
+        options={"xatol": 1e-10 * times[best]},
+    )
+    return float(found.x), float(-found.fun)
+
+
+def _bialternate(a: Array) -> Array:
+    """The matrix of x∧y ↦ Ax∧y + x∧Ay: its eigenvalues are the sums of two eigenvalues of A, each pair once."""
+    first, second = np.triu_indices(len(a), 1)
+    eye = np.eye(len(a))
+    p, q, r, s = first[:, None], second[:, None], first, second
+    return np.asarray(a[p, r] * eye[q, s] + eye[p, r] * a[q, s] - a[p, s] * eye[q, r] - eye[p, s] * a[q, r])
+
+
+def _pencil_roots(constant: Array, slope: Array) -> Array:
+    """Real σ in (0, 1) with det(constant + σ·slope) = 0; spurious ones (of a singular pencil) do the caller no harm."""
+    alpha, beta = eigvals(constant, -slope, homogeneous_eigvals=True)
+    usable = np.abs(beta) > EPS * np.abs(alpha)
+    roots = alpha[usable] / beta[usable]
+    near = np.abs(roots.imag) < np.sqrt(EPS)
+    inside = (roots.real > 0.0) & (roots.real < 1.0)
+    return np.asarray(roots.real[near & inside])
+
+
+def _deflate(constant: Array, slope: Array, noise: float) -> tuple[Array, Array]:
+    """The pair without the null vectors that both share, on the right and on the left, as often as there are any.
+
+    If A_σN = 0 for all σ, then A_σ is block triangular in the basis (N, its complement), and the eigenvalues that are
+    not zero belong to the block on the complement; likewise on the left.
+    """
+    while len(constant):
+        for side in (np.vstack([constant, slope]), np.vstack([constant.T, slope.T])):
+            _, values, right = np.linalg.svd(side, full_matrices=False)
+            keep = right[values > noise]
+            if len(keep) < len(constant):
+                constant, slope = keep @ constant @ keep.T, keep @ slope @ keep.T
+                break
+        else:
+            return constant, slope
+    return constant, slope
+
+
+def critical_sigma(problem: LinearPrediction, lam: float) -> Array:
+    """Every σ in [0, 1] at which the spectral abscissa of A_σ changes sign, sorted; possibly empty.
+
+    Eigenvalues that are zero for every σ do not count (features of deficient rank, Baird's star). A touch of zero
+    without a change of sign is not reported. Complete for up to 24 dimensions of the row space; beyond that, two
+    crossings of complex pairs within 1/256 of each other can be missed.
+
+    Parameters
+    ----------
+    problem : PredictionProblem
+    lam : float in [0, 1]
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> critical_sigma(two_state(0.9).problem, 0.0).round(6).tolist()
+    [0.296296]
+    >>> critical_sigma(two_state(0.99).problem, 0.99).tolist()
+    []
+    """
+    basis = problem.row_basis
+    if len(basis) == 0:
+        return np.empty(0)
+    low, high = (basis @ problem.A(sigma, lam) @ basis.T for sigma in (0.0, 1.0))
+    scale = max(np.linalg.norm(low, 2), np.linalg.norm(high, 2))
+    noise = ROUNDING * problem.n * EPS * scale
+    low, slope = _deflate(low, high - low, noise)
+    order = len(low)
+    if order == 0:
+        return np.empty(0)
+    # Null vectors that turn with σ escape the deflation; their eigenvalue is zero at every probe.
+    probes = np.linspace(0.0, 1.0, 9)[1:-1] + 0.01  # not at the ends, where eigenvalues may vanish by themselves
+    zeros = min(int((np.abs(np.linalg.eigvals(low + s * slope)) < noise).sum()) for s in probes)
+
+    def abscissa(sigma: float) -> float:
+        values = np.linalg.eigvals(low + sigma * slope)
+        kept = values[np.argsort(np.abs(values))[zeros:]]
+        return float(kept.real.max(initial=-np.inf))
+
+    candidates = [np.linspace(0.0, 1.0, GRID + 1), _pencil_roots(low, slope)]
+    if 1 < order <= EXACT_UP_TO:
+        candidates.append(_pencil_roots(_bialternate(low), _bialternate(slope)))
+    knots = np.unique(np.concatenate(candidates))
+    # One point inside each piece between candidates: the sign is constant there, up to candidates the grid stands for.
+    points = np.concatenate([[0.0], (knots[1:] + knots[:-1]) / 2.0, [1.0]])
+    values = np.array([abscissa(s) for s in points])
+    signed = np.abs(values) > noise
+    points, values = points[signed], values[signed]
+    changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
+    return np.array([brentq(abscissa, points[i], points[i + 1], xtol=4.0 * EPS, rtol=4.0 * EPS) for i in changes])
+
+
+def joint_matrix(problem: LinearPrediction, sigma: float, lam: float, eta: float) -> Array:
+    """J of the mean update of (θ, ω) with β = ηα, (2d, 2d): [[A, −γE[v]], [ηA, −ηM]], Eqs. (25)–(26).
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> joint_matrix(two_state(0.9).problem, 0.0, 0.0, 2.0)[:, 0].round(4).tolist()
+    [0.1, 0.675, 0.2, 1.35]
+    """
+    eta = check.scalar("eta", eta, low=0.0)
+    a = problem.A(sigma, lam)
+    return np.block([[a, -problem.gamma_v(sigma, lam)], [eta * a, -eta * problem.M]])
+
+
+def phase_diagram(problem: LinearPrediction, sigmas: ArrayLike, lams: ArrayLike) -> Array:
+    """Spectral abscissa of A_σ on the row space of Ξ^½Φ, (lams, sigmas).
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> phase_diagram(two_state(0.9).problem, [0.0, 0.5], [0.0]).round(5).tolist()
+    [[0.1, -0.06875]]
+    """
+    columns, rows = check.array("sigmas", sigmas, (None,)), check.array("lams", lams, (None,))
+    basis = problem.row_basis
+    return np.array(
+        [[spectral_abscissa(basis @ problem.A(sigma, lam) @ basis.T) for sigma in columns] for lam in rows]
+    )

@@ -1,0 +1,534 @@
+"""Each erratum of the book's list: the printed form fails, and by how much; the corrected form holds.
+
+Numbers are those of the chapter *Errata*. Where a form is a matter of sampled data, sums over all paths stand for
+expectations, so that nothing here is a matter of luck.
+"""
+
+import itertools
+from fractions import Fraction
+from math import erf, isclose, sqrt
+
+import numpy as np
+import pytest
+
+from gqlib import FiniteMDP, PredictionProblem
+from gqlib.domains import baird_star, boyan_chain, random_mdp, random_policy, random_problem, two_state
+from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
+from gqlib.paper import PAPER_TABLE_1, PAPER_TABLE_2
+from gqlib.relatives import expected_sarsa_step, sarsa_lambda_step
+from gqlib.sigma import MEANS
+from gqlib.stability import is_negative_definite, joint_matrix, spectral_abscissa
+from gqlib.stats import grim
+from gqlib.timescales import eta_star, mean_matrices
+
+GAMMA, LAM, SIGMA = 0.8, 0.6, 0.3
+RHO = GAMMA * LAM
+
+
+@pytest.fixture(scope="module")
+def bed():
+    """A random MDP with 3 states and 2 actions, two policies and 3 features on its 6 pairs."""
+    rng = np.random.default_rng(8)
+    mdp = random_mdp(rng, 3, 2, GAMMA)
+    mu, pi = random_policy(rng, 3, 2), random_policy(rng, 3, 2)
+    problem = PredictionProblem.on_pairs(mdp, mu, pi, rng.standard_normal((6, 3)))
+    return mdp, mu, pi, problem
+
+
+@pytest.fixture(scope="module")
+def episode():
+    """Twelve steps of numbers: rewards R_1.., values Q_0.., the value behind the last step is zero, and V = E_πQ."""
+    rng = np.random.default_rng(9)
+    rewards, q = rng.standard_normal(12), np.append(rng.standard_normal(12), 0.0)
+    v = np.append(rng.standard_normal(11), 0.0)  # of S_1, ..., S_12
+    return rewards, q, v
+
+
+def inverse(p, lam=LAM):
+    return np.linalg.inv(np.eye(p.n) - p.gamma * lam * p.p_mu)
+
+
+def slope_of(function, at, h=1e-4):
+    """The gradient by central differences."""
+    return np.array([(function(at + d) - function(at - d)) / (2 * h) for d in h * np.eye(len(at))])
+
+
+def test_e01_the_reward_depends_on_the_state_not_on_the_action_twice(bed):
+    mdp, _, pi, _ = bed
+    printed = np.array([[mdp.rewards[a, a] for a in range(2)] for _ in range(3)])  # E[R | S = a, A = a]
+    wrong = FiniteMDP(mdp.transitions, printed, GAMMA).q(pi)
+    chain, right = mdp.pair_chain(pi), mdp.q(pi).ravel()
+    np.testing.assert_allclose(right, mdp.rewards.ravel() + GAMMA * chain @ right, atol=1e-12)
+    assert np.abs(wrong.ravel() - right).max() > 0.5
+
+
+def test_e02_matrices_live_on_pairs_and_the_reward_is_not_averaged(bed):
+    mdp, _, pi, p = bed
+    assert mdp.state_chain(pi).shape == (3, 3)
+    with pytest.raises(ValueError, match=r"mismatch|align"):
+        mdp.state_chain(pi) @ mdp.q(pi).ravel()
+    averaged = np.repeat((pi * mdp.rewards).sum(axis=1), 2)  # R^π(s), put on pairs
+    wrong = np.linalg.solve(np.eye(6) - GAMMA * mdp.pair_chain(pi), averaged)
+    assert np.abs(wrong - mdp.q(pi).ravel()).max() > 0.1
+    # On average over π the two agree, so the slip would not be seen in v.
+    np.testing.assert_allclose((pi * wrong.reshape(3, 2)).sum(axis=1), mdp.v(pi), atol=1e-12)
+    assert p.p_pi.shape == (6, 6) == (p.n, p.n)
+
+
+def lambda_average(rewards, q, lam, gamma, shift):
+    """(1−λ) Σ λⁿ G^{(n)} to the end of the episode, bootstrapping from Q at index n + shift."""
+    size = len(rewards)
+    discounts = gamma ** np.arange(size)
+    returns = [discounts[: n + 1] @ rewards[: n + 1] + gamma ** (n + 1) * q[n + shift] for n in range(size)]
+    weights = np.append((1 - lam) * lam ** np.arange(size - 1), lam ** (size - 1))
+    return weights[:-1] @ returns[:-1] + weights[-1] * (discounts @ rewards)
+
+
+def test_e03_the_n_step_return_bootstraps_one_step_later(episode):
+    rewards, q, _ = episode
+    deltas = rewards + GAMMA * q[1:] - q[:-1]
+    td_sum = q[0] + deltas @ RHO ** np.arange(12)
+    assert lambda_average(rewards, q, LAM, GAMMA, 1) == pytest.approx(td_sum, abs=1e-12)
+    assert abs(lambda_average(rewards, q, LAM, GAMMA, 0) - td_sum) > 0.1
+
+
+def test_e04_the_sum_of_errors_starts_at_its_own_time(episode):
+    rewards, q, _ = episode
+    deltas = rewards + GAMMA * q[1:] - q[:-1]
+    t = 4
+    exact = lambda_average(rewards[t:], q[t:], LAM, GAMMA, 1)
+    corrected = q[t] + deltas[t:] @ RHO ** np.arange(12 - t)
+    printed = q[0] + deltas @ RHO ** np.arange(12)  # whatever t is
+    assert corrected == pytest.approx(exact, abs=1e-12)
+    assert abs(printed - exact) > 0.1
+
+
+def test_e05_the_expected_error_needs_its_discount(bed):
+    mdp, _, pi, _ = bed
+    q, chain = mdp.q(pi).ravel(), mdp.pair_chain(pi)
+    np.testing.assert_allclose(mdp.rewards.ravel() + GAMMA * chain @ q - q, 0.0, atol=1e-12)
+    printed = mdp.rewards.ravel() + chain @ q - q
+    np.testing.assert_allclose(printed, (1 - GAMMA) * chain @ q, atol=1e-12)
+    assert np.abs(printed).max() > 0.1
+
+
+def test_e06_the_tabular_update_starts_from_the_old_table():
+    q, e, alpha, delta = np.array([1.0, 2.0]), np.array([1.0, 0.5]), 0.1, 0.7
+    new = q + alpha * delta * e
+    residual = new - (new + alpha * delta * e)  # the printed equation, left minus right
+    np.testing.assert_allclose(residual, [-0.07, -0.035])
+    assert np.abs(new - (q + alpha * delta * e)).max() == 0.0
+
+
+def test_e07_one_convention_for_rewards_and_the_next_action_is_seen(bed):
+    *_, p = bed
+    # With the reward of the step before, R_k ahead of (S_k, A_k), λ = 0: E[R_k φ_k] in place of E[R_{k+1} φ_k].
+    shifted = p.features.T @ (p.p_mu.T @ (p.xi * p.rewards))
+    right = p.b(SIGMA, 0.0)
+    np.testing.assert_allclose(right, p.features.T @ (p.xi * p.rewards), atol=1e-14)
+    a = p.A(SIGMA, 0.0)
+    assert np.abs(np.linalg.solve(a, shifted - right)).max() > 0.05
+    steps = [
+        semi_gradient_step([1.0], [0.0], [1.0], 0.0, [ahead], [5.0], sigma=0.5, lam=0.0, gamma=1.0, alpha=0.1)[2]
+        for ahead in (2.0, 3.0)
+    ]
+    assert steps[1] - steps[0] == pytest.approx(0.5)  # δ depends on A_{k+1}
+
+
+def test_e08_the_semi_gradient_is_half_the_gradient_with_the_target_held_fixed():
+    phi, theta, target = np.array([1.0, -2.0]), np.array([0.3, 0.4]), 1.5
+    slope = slope_of(lambda w: (target - phi @ w) ** 2, theta)
+    update = (target - phi @ theta) * phi  # what the last line of (10) adds, without α
+    np.testing.assert_allclose(-0.5 * slope, update, rtol=1e-8)
+    np.testing.assert_allclose(-slope / update, 2.0, rtol=1e-8)
+    # A target that moves with θ has another gradient still.
+    ahead = np.array([0.5, 0.5])
+    moving = slope_of(lambda w: (0.9 * ahead @ w - phi @ w) ** 2, theta)
+    fixed = (0.9 * ahead @ theta - phi @ theta) * phi
+    assert np.abs(-0.5 * moving - fixed).max() > 0.1
+
+
+def expected_theta(steps, fresh):
+    """E[θ_steps] of semi-gradient Q(0, 0) on the two-state chain by all paths: one trajectory, or fresh pairs."""
+    p = two_state(0.9, rewards=[[1.0, -0.5], [1.0, -0.5]]).problem
+    mean, total = p.p_pi @ p.features, np.zeros(2)
+    for path in itertools.product(range(4), repeat=steps):
+        chance = p.xi[path[0]]
+        for i, j in itertools.pairwise(path):
+            chance *= p.xi[j] if fresh else p.p_mu[i, j]
+        theta = np.array([2.0, 0.0])
+        for i in path if chance > 0 else ():
+            theta = theta + 0.2 * (p.rewards[i] + (0.9 * mean[i] - p.features[i]) @ theta) * p.features[i]
+        total += chance * theta
+    return total
+
+
+def test_e09_equation_12_holds_for_fresh_draws_and_not_along_a_trajectory():
+    p = two_state(0.9, rewards=[[1.0, -0.5], [1.0, -0.5]]).problem
+    theta = np.array([2.0, 0.0])
+    for _ in range(3):
+        theta = theta + 0.2 * (p.A(0.0, 0.0) @ theta + p.b(0.0, 0.0))
+    np.testing.assert_allclose(expected_theta(3, fresh=True), theta, atol=1e-12)
+    assert np.abs(expected_theta(3, fresh=False) - theta).max() > 0.05
+
+
+def test_e10_the_reward_sum_multiplies_the_first_feature(bed):
+    *_, p = bed
+    weighted = p.features.T * p.xi
+    corrected = weighted @ inverse(p) @ p.rewards  # E[φ_k Σ (γλ)^{t−k} R_t]
+    printed = weighted @ p.rewards / (1 - RHO)  # E[Σ (γλ)^{t−k} R_t φ_t] of a stationary chain
+    np.testing.assert_allclose(p.b(SIGMA, LAM), corrected, atol=1e-12)
+    assert np.abs(printed - corrected).max() > 0.1
+
+
+def test_e11_b_is_free_of_sigma(bed):
+    mdp, mu, pi, p = bed
+    with pytest.raises(ValueError, match=r"mismatch|align"):
+        p.features @ (p.xi[:, None] * inverse(p))  # Φ Ξ …: the transpose is missing
+    r_mu, r_pi = (np.repeat((nu * mdp.rewards).sum(axis=1), 2) for nu in (mu, pi))
+    printed = [(p.features.T * p.xi) @ inverse(p) @ (s * r_mu + (1 - s) * r_pi) for s in (0.0, 1.0)]
+    exact = [(p.features.T * p.xi) @ inverse(p) @ p.rewards for _ in (0.0, 1.0)]
+    for s in (0, 1):
+        np.testing.assert_allclose(p.b(float(s), LAM), exact[s], atol=1e-12)
+        assert np.abs(printed[s] - exact[s]).max() > 0.05
+    assert np.abs(printed[0] - printed[1]).max() > 0.05
+
+
+def test_e12_A_is_right_on_pairs(bed):
+    *_, p = bed
+    mixed = (1 - SIGMA) * p.p_pi + SIGMA * p.p_mu
+    total, push = np.zeros((3, 3)), p.xi[:, None] * p.features
+    for _ in range(200):
+        total += push.T @ (GAMMA * mixed @ p.features - p.features)
+        push = RHO * p.p_mu.T @ push
+    printed = (p.features.T * p.xi) @ inverse(p) @ (GAMMA * mixed - np.eye(6)) @ p.features
+    np.testing.assert_allclose(printed, total, atol=1e-12)
+
+
+def test_e13_negative_definite_is_sufficient_and_not_necessary():
+    a = two_state(0.99).problem.A(0.5, 0.99)
+    assert not is_negative_definite(a)
+    assert spectral_abscissa(a) < -0.5
+    theta = np.array([2.0, 0.0])
+    for _ in range(4000):
+        theta = theta + 0.01 * a @ theta
+    assert np.abs(theta).max() < 1e-6
+
+
+def test_e14_at_gamma_lambda_099_the_continuing_chain_is_stable_for_every_sigma():
+    sigmas = np.linspace(0.0, 1.0, 101)
+    problems = {reading: two_state(0.99, reading).problem for reading in ("continuing", "bootstrap")}
+    by = {reading: [spectral_abscissa(p.A(s, 0.99)) for s in sigmas] for reading, p in problems.items()}
+    assert max(by["continuing"]) < -0.3
+    assert min(by["bootstrap"]) > 0.0  # the reading in which the printed sentence is true
+
+
+def test_e15_one_half_is_enough(bed):
+    *_, p = bed
+    theta = np.array([1.0, -1.0, 0.5])
+    slope = slope_of(lambda w: p.mspbe(w, SIGMA, LAM), theta)
+    right_side = p.A(SIGMA, LAM).T @ np.linalg.solve(p.M, p.td_step(theta, SIGMA, LAM))
+    np.testing.assert_allclose(slope, right_side, rtol=1e-6)
+    np.testing.assert_allclose(right_side / (0.5 * slope), 2.0, rtol=1e-6)
+
+
+def test_e16_M_is_not_its_inverse(bed):
+    *_, p = bed
+    second_moment = sum(p.xi[i] * np.outer(p.features[i], p.features[i]) for i in range(6))
+    np.testing.assert_allclose(p.M, second_moment, atol=1e-14)
+    assert np.abs(p.M - np.linalg.inv(second_moment)).max() > 0.5
+
+
+def young(p, k):
+    """A_k and γE[v_k] of a trace of k + 1 steps on a stationary chain."""
+    age = sum(RHO**i * np.linalg.matrix_power(p.p_mu.T, i) @ (p.xi[:, None] * p.features) for i in range(k + 1))
+    mixed = (1 - SIGMA) * p.p_pi + SIGMA * p.p_mu
+    a = age.T @ (GAMMA * mixed @ p.features - p.features)
+    v = GAMMA * (((1 - SIGMA) * p.p_pi + (SIGMA - LAM) * p.p_mu) @ p.features).T @ age
+    return a, v
+
+
+def test_e17_proposition_1_with_a_young_trace_has_a_defect_that_vanishes(bed):
+    *_, p = bed
+    for k in (0, 1, 5):
+        a, v = young(p, k)
+        oldest = np.linalg.matrix_power(p.p_mu.T, k + 1) @ (p.xi[:, None] * p.features)
+        predicted = RHO ** (k + 1) * p.features.T @ oldest
+        np.testing.assert_allclose(p.M + a.T - v, predicted, atol=1e-13)
+    a, v = young(p, 0)
+    assert np.abs(p.M + a.T - v).max() > 0.03
+    a, v = young(p, 60)
+    np.testing.assert_allclose(p.M + a.T, v, atol=1e-12)
+
+
+def test_e18_algorithm_1_uses_the_correction_of_the_step_before_and_of_the_episode_before():
+    setting = {"sigma": 0.5, "lam": 0.5, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
+    seen = ([1.0, 0.0], 1.0, [0.0, 1.0], [1.0, 1.0])
+    start = (np.zeros(2), np.array([1.0, 1.0]), np.zeros(2))
+    equation = gq_step(*start, *seen, **setting)[0]
+    first = gq_step_lagged(*start, np.zeros((2, 2)), *seen, **setting)
+    assert np.abs(first[0] - equation).max() > 0.01  # v_0 = 0: no correction at all
+    # A new episode: e is reset, v is not, so that the first step is corrected by the end of the last episode.
+    again = gq_step_lagged(*start, first[3], *seen, **setting)[0]
+    assert np.abs(again - first[0]).max() > 0.01
+
+
+def test_e19_A_is_an_outer_product_reached_as_the_trace_grows_old(bed):
+    *_, p = bed
+    gaps = [np.abs(young(p, k)[0] - p.A(SIGMA, LAM)).max() for k in (0, 5, 20, 60)]
+    assert gaps[0] > 0.05
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < 1e-12
+    assert np.abs(young(p, 60)[0].T - p.A(SIGMA, LAM)).max() > 0.05  # E[Δeᵀ] is the transpose
+
+
+def test_e20_as_printed_the_ode_of_theta_climbs(bed):
+    *_, p = bed
+    a = p.A(SIGMA, LAM)
+    hessian = a.T @ np.linalg.solve(p.M, a)
+    assert spectral_abscissa(hessian) > 0.01
+    assert spectral_abscissa(-hessian) < 0.0
+
+
+def test_e21_the_noise_of_theta_is_centred_at_the_mean_field(bed):
+    *_, p = bed
+    theta = np.array([1.0, -1.0, 0.5])
+    g = p.td_step(theta, SIGMA, LAM)
+    for omega in (np.zeros(3), np.linalg.solve(p.M, g), np.ones(3)):
+        drift = g - p.gamma_v(SIGMA, LAM) @ omega
+        assert np.linalg.norm(drift - np.linalg.solve(p.M, g)) > 0.05
+        np.testing.assert_allclose(drift, g - (p.M + p.A(SIGMA, LAM).T) @ omega, atol=1e-12)
+
+
+def test_e22_the_field_of_omega_at_infinity_has_a_minus(bed):
+    *_, p = bed
+    omega, theta, r = np.ones(3), np.ones(3), 1e9
+    field = (p.td_step(theta, SIGMA, LAM) - p.M @ (r * omega)) / r
+    np.testing.assert_allclose(field, -p.M @ omega, atol=1e-7)
+    assert spectral_abscissa(p.M) > 0.0 > spectral_abscissa(-p.M)
+
+
+def test_e23_the_ode_before_38_has_the_wrong_sign_and_needs_lambda_zero(bed):
+    *_, p = bed
+    for lam, holds in ((0.0, True), (LAM, False)):
+        bootstrap = GAMMA * p.next_features(SIGMA).T @ p.trace_weights(lam)
+        printed = bootstrap @ np.linalg.inv(p.M) - np.eye(3)
+        descent = -p.A(SIGMA, lam).T @ np.linalg.inv(p.M)
+        assert np.abs(printed - descent).max() > 0.3
+        assert (np.abs(-printed - descent).max() < 1e-12) == holds
+
+
+def test_e24_with_omega_slow_gq_is_as_unstable_as_td_and_with_omega_fast_it_is_stable():
+    p = two_state(0.99).problem
+    td = spectral_abscissa(p.A(0.0, 0.0))
+    assert spectral_abscissa(joint_matrix(p, 0.0, 0.0, 1e-6)) == pytest.approx(td, rel=1e-3)
+    assert td > 0.2
+    assert spectral_abscissa(joint_matrix(p, 0.0, 0.0, 10.0)) < 0.0
+    k = np.arange(20_000) + 50.0
+    large, small = 2 * k**-0.55, 2 * k**-0.8
+    a, m, v = p.A(0.0, 0.0), p.M, p.gamma_v(0.0, 0.0)
+    ends = []
+    for alpha, beta in ((large, small), (small, large)):
+        theta, omega = np.array([2.0, 0.0]), np.zeros(2)
+        for x, y in zip(alpha, beta, strict=True):
+            g = a @ theta
+            theta, omega = theta + x * (g - v @ omega), omega + y * (g - m @ omega)
+        ends.append(np.linalg.norm(theta))
+    assert ends[0] > 2.0 > 0.5 > ends[1]
+
+
+def oscillator(a, b):
+    x, y, rows = 0.5, 0.0, []
+    for fast, slow in zip(a, b, strict=True):
+        f = x if abs(x) <= 1 else 2 * np.sign(x) - x
+        x, y = x + fast * (f - 2 * y), y + slow * (x - y)
+        rows.append((x, y))
+    return np.abs(np.array(rows))
+
+
+def test_e25_lemma_1_as_printed_has_a_counterexample():
+    n = np.arange(60_000) + 1.0
+    large, small = 0.5 * n**-0.6, 0.5 * n**-0.85
+    printed, exchanged = oscillator(large, small), oscillator(small, large)
+    assert printed.max() < 4.0  # bounded, so the lemma claims convergence
+    assert printed[30_000:, 0].max() > 1.5
+    assert exchanged[-1].max() < 0.01
+
+
+def test_e26_a_feature_is_missing_in_step_1_of_appendix_a(bed):
+    *_, p = bed
+    chain = (1 - LAM) * inverse(p) @ p.p_mu
+    printed = p.xi @ chain @ p.features  # E[(1−λ) Σ (γλ)^t φ_{t+1}ᵀ]: a row, not a matrix
+    corrected = (p.features.T * p.xi) @ chain @ p.features
+    assert printed.shape == (3,)
+    assert corrected.shape == (3, 3)
+    left = (p.features.T * p.xi) @ inverse(p) @ (np.eye(6) - GAMMA * p.p_mu) @ p.features
+    np.testing.assert_allclose(left, p.M - GAMMA * corrected, atol=1e-12)
+    assert np.abs(left - (p.M - GAMMA * printed)).max() > 0.1  # even broadcast over rows
+
+
+def test_e27_the_telescope_of_step_2_leaves_a_rest_and_its_end_is_right(bed):
+    *_, p = bed
+    weighted, inv = p.features.T * p.xi, inverse(p)
+    end = weighted @ inv @ (np.eye(6) - GAMMA * p.p_pi) @ p.features
+    middle = weighted @ (np.eye(6) - GAMMA * (1 - LAM) * inv @ p.p_pi) @ p.features
+    rest = RHO * weighted @ inv @ (p.p_mu - p.p_pi) @ p.features
+    np.testing.assert_allclose(end - middle, rest, atol=1e-12)
+    assert np.abs(rest).max() > 0.02
+    np.testing.assert_allclose(-end, p.A(0.0, LAM), atol=1e-12)
+
+
+def test_e28_the_empirical_error_adds_and_its_estimate_is_biased(bed):
+    *_, p = bed
+    a, b, theta = p.A(SIGMA, LAM), p.b(SIGMA, LAM), p.fixed_point(SIGMA, LAM)
+    printed = 0.5 * (b - a @ theta) @ np.linalg.solve(p.M, b - a @ theta)
+    assert p.mspbe(theta, SIGMA, LAM) < 1e-20
+    assert printed == pytest.approx(2.0 * b @ np.linalg.solve(p.M, b))
+    assert printed > 0.05
+    # Unbiased Â, b̂ do not make an unbiased error: with one fresh sample at λ = 0 and M known, at the solution.
+    star = p.fixed_point(0.0, 0.0)
+    delta = p.rewards + (GAMMA * p.p_pi @ p.features - p.features) @ star
+    plug_in = sum(
+        p.xi[i] * 0.5 * delta[i] ** 2 * p.features[i] @ np.linalg.solve(p.M, p.features[i]) for i in range(6)
+    )
+    assert plug_in > 0.05
+
+
+def test_e29_baird_with_the_printed_centre_never_diverges():
+    for sigma, lam in itertools.product((0.0, 0.5, 1.0), (0.0, 0.5, 0.99)):
+        a, _, _ = mean_matrices(baird_star(features="printed", reading="expected").problem, sigma, lam)
+        assert spectral_abscissa(a) < 0.0
+    a, _, _ = mean_matrices(baird_star(features="classical", reading="expected").problem, 0.0, 0.0)
+    assert spectral_abscissa(a) > 0.2
+
+
+@pytest.mark.parametrize("features", ["printed", "classical"])
+def test_e30_on_baird_assumption_3_fails(features):
+    p = baird_star(features=features, reading="expected").problem
+    assert (p.rank_M, p.d) == (7, 8)
+    assert p.rank_A(0.5, 0.5) <= 7
+    assert np.linalg.matrix_rank(p.features) == 7
+
+
+def boyan_values(gamma):
+    """Exact values of the printed 14-state chain by recursion from its end."""
+    v = [Fraction(0)] * 15
+    v[13] = Fraction(-2)
+    for i in range(12, 0, -1):
+        v[i] = -3 + gamma * (v[i + 1] + v[i + 2]) / 2
+    return v[1:]
+
+
+def test_e31_boyan_rises_is_linear_at_gamma_1_only_and_is_absorbed():
+    limit = boyan_values(Fraction(1))
+    assert limit == [Fraction(-2 * (14 - i)) for i in range(1, 15)]
+    assert all(x < y for x, y in itertools.pairwise(limit))  # increasing
+    v = np.array([float(x) for x in boyan_values(Fraction(99, 100))])
+    centres = 1 + 13 * np.arange(4) / 3
+    hats = np.maximum(0, 1 - np.abs(np.arange(1, 15)[:, None] - centres) * 3 / 13)
+    residual = v - hats @ np.linalg.lstsq(hats, v, rcond=None)[0]
+    assert np.abs(residual).max() > 0.01
+    exact = np.array([float(x) for x in limit])
+    assert np.abs(exact - hats @ np.linalg.lstsq(hats, exact, rcond=None)[0]).max() < 1e-12
+    chain = np.zeros((14, 14))
+    for i in range(12):
+        chain[i, i + 1] = chain[i, i + 2] = 0.5
+    chain[12, 13] = chain[13, 13] = 1.0
+    np.testing.assert_allclose(np.linalg.matrix_power(chain, 13)[0], np.eye(14)[13])  # all weight on one state
+    assert (boyan_chain().problem.xi > 0).sum() >= 13  # with a restart the others count
+
+
+def test_e32_q_learning_is_expected_sarsa_with_a_greedy_target():
+    theta = np.array([1.0, 3.0, 2.0])  # a table of three pairs; S' has pairs 1 and 2
+    x, greedy, sampled = np.eye(3)[0], np.eye(3)[1], np.eye(3)[2]
+    q_learning = 0.5 + 0.9 * max(theta[1], theta[2]) - theta[0]
+    assert expected_sarsa_step(theta, x, 0.5, greedy, gamma=0.9, alpha=0.1)[1] == pytest.approx(q_learning)
+    full_sampling = sarsa_lambda_step(theta, np.zeros(3), x, 0.5, sampled, lam=0.0, gamma=0.9, alpha=0.1)[2]
+    assert q_learning - full_sampling == pytest.approx(0.9)
+
+
+def test_e33_dynamic_sigma_leaves_the_unit_interval_and_constant_steps_break_assumption_1():
+    assert (min(MEANS), max(MEANS), len(MEANS)) == (0.02, 0.98, 49)
+    outside = 0.5 * (1 + erf(-(0.02 / 0.01) / sqrt(2)))  # P(σ < 0) at mean 0.02
+    assert outside == pytest.approx(0.02275, abs=1e-5)
+    n = 10_000
+    assert np.sum(np.full(n, 0.001) ** 2) == pytest.approx(n * 1e-6)  # grows without bound
+    assert np.sum((np.arange(1, n + 1) ** -0.6) ** 2) < 6.0
+
+
+def test_e34_the_percentages_are_of_49_and_one_column_is_of_neither():
+    cells = [(key, value) for key, column in PAPER_TABLE_2.items() for value in column.values()]
+    fits = {n: {(key, value) for key, value in cells if grim(value, n)} for n in (49, 51)}
+    assert len(cells) == 18
+    assert (len(fits[49]), len(fits[51])) == (13, 1)
+    odd = {key for key, _ in cells if all(not grim(v, 49) and not grim(v, 51) for k, v in cells if k == key)}
+    assert odd == {(0.001, 512)}
+    means = {case: np.mean([column[case] for column in PAPER_TABLE_2.values()]) for case in PAPER_TABLE_1}
+    assert all(abs(means[case] - PAPER_TABLE_1[case]) < 0.1 for case in means)
+    assert round(means["III"], 1) == 33.6 != PAPER_TABLE_1["III"]
+
+
+def test_e35_the_rewritten_omega_iteration_is_another_one():
+    rng = np.random.default_rng(3)
+    phi, rewards = rng.standard_normal((40, 2)), rng.standard_normal(40)
+    theta = np.array([1.0, -1.0])
+    delta = rewards[:-1] + 0.9 * phi[1:] @ theta - phi[:-1] @ theta  # σ = 1
+    k, rate = 3, 0.9 * 0.5
+    e = sum(rate ** (k - i) * phi[i] for i in range(k + 1))
+    backward = delta[k] * e  # in (25)
+    forward = phi[k] * sum(rate ** (t - k) * delta[t] for t in range(k, 39))  # Â_kθ + b̂_k by (13)–(14), in (30), (32)
+    assert np.abs(backward - forward).max() > 0.1
+    # Over an episode from its start the two sums agree, up to the truncated end: hence the same mean.
+    traces = np.zeros((39, 2))
+    for i in range(39):
+        traces[i] = rate * (traces[i - 1] if i else 0.0) + phi[i]
+    total_back = (delta[:, None] * traces).sum(axis=0)
+    total_forward = sum(phi[j] * sum(rate ** (t - j) * delta[t] for t in range(j, 39)) for j in range(39))
+    np.testing.assert_allclose(total_back, total_forward, atol=1e-12)
+
+
+def test_e36_second_moments_do_not_bound_the_noise():
+    # P(φ = 2^j) ∝ 8^{−j}: E φ² is finite, E φ⁴, which E|Â|² needs at γ = 0, is not.
+    j = np.arange(0, 400)
+    weights = 7 / 8 * 8.0 ** -j[:100]
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights * 4.0 ** j[:100]).sum() == pytest.approx(7 / 8 * 2)
+    partial = np.cumsum(weights * 16.0 ** j[:100])
+    assert isclose(partial[50] / partial[49], 2.0, rel_tol=1e-9)  # doubles with every term
+
+
+def test_e37_proposition_1_fails_where_an_episode_is_bootstrapped_through():
+    for reading, gap in (("terminal", 0.0), ("bootstrap", 0.5)):
+        p = two_state(0.99, reading).problem
+        found = np.abs(p.M + p.A(0.5, 0.9).T - p.gamma_v(0.5, 0.9)).max()
+        assert found >= gap
+        assert (found < 1e-12) == (gap == 0.0)
+    assert eta_star(two_state(0.99, "bootstrap").problem, 0.0, 0.99) == np.inf
+
+
+def test_e38_at_sigma_1_nothing_is_off_policy_and_nothing_diverges():
+    unstable = 0
+    for seed in range(300):
+        p = random_problem(np.random.default_rng(seed), 3, 2, 2, 0.99, concentration=0.1)
+        assert is_negative_definite(p.A(1.0, 0.5))
+        unstable += not is_negative_definite(p.A(0.0, 0.5))
+    assert unstable > 10
+
+
+def test_e39_a_policy_is_a_law_on_actions_for_each_state():
+    joint = np.full((3, 2), 1 / 6)  # a law on S × A, as printed
+    mdp = random_mdp(np.random.default_rng(0), 3, 2)
+    with pytest.raises(ValueError, match="should sum to 1"):
+        mdp.q(joint)
+    assert mdp.q(joint / joint.sum(axis=1, keepdims=True)).shape == (3, 2)
+
+
+def test_e40_an_inverse_can_be_kept_in_order_p_squared():
+    rng, p = np.random.default_rng(1), 6
+    m, inv = np.eye(p), np.eye(p)
+    for _ in range(50):
+        x = rng.standard_normal(p)
+        m += np.outer(x, x)
+        y = inv @ x  # O(p²), as is the update
+        inv -= np.outer(y, y) / (1 + x @ y)
+    np.testing.assert_allclose(inv, np.linalg.inv(m), atol=1e-10)

@@ -1,0 +1,77 @@
+"""Random problems: valid, ergodic, decided by the generator, and refused where arguments make no sense."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gqlib import FiniteMDP
+from gqlib.domains import domain_on_pairs, random_mdp, random_policy, random_problem
+
+
+@pytest.mark.parametrize("concentration", [1e-3, 0.1, 1.0, 100.0])
+def test_rows_are_distributions_and_every_chain_is_ergodic(concentration):
+    rng = np.random.default_rng(1)
+    mdp = random_mdp(rng, 4, 3, concentration=concentration)
+    np.testing.assert_allclose(mdp.transitions.sum(axis=2), 1.0, rtol=1e-12)
+    assert mdp.transitions.min() > 0.0
+    policy = random_policy(rng, 4, 3, concentration=concentration)
+    np.testing.assert_allclose(policy.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_small_concentrations_give_nearly_deterministic_rows():
+    rng = np.random.default_rng(2)
+    assert random_policy(rng, 50, 4, concentration=0.01).max(axis=1).mean() > 0.95
+    assert random_policy(rng, 50, 4, concentration=100.0).max(axis=1).mean() < 0.4
+
+
+def test_the_generator_decides():
+    first, again, other = (random_problem(np.random.default_rng(s)).A(0.5, 0.5) for s in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_without_features_the_problem_is_the_table_and_on_policy_has_one_chain():
+    problem = random_problem(np.random.default_rng(3), 3, 2, on_policy=True)
+    np.testing.assert_array_equal(problem.features, np.eye(6))
+    np.testing.assert_array_equal(problem.p_mu, problem.p_pi)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: random_policy(np.random.default_rng(0), 0, 2), "n_states is 0"),
+        (lambda: random_mdp(np.random.default_rng(0), 2, -1), "n_actions is -1"),
+        (lambda: random_mdp(np.random.default_rng(0), 2, 2, 1.0), r"gamma is 1\.0"),
+        (lambda: random_policy(7, 2, 2), "rng is 7"),
+        (lambda: random_policy(np.random.default_rng(0), 2, 2, concentration=0.0), r"concentration is 0\.0"),
+        (lambda: random_problem(np.random.default_rng(0), 2, 2, 0), "n_features is 0"),
+    ],
+)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_domain_on_pairs_samples_its_own_problem():
+    rng = np.random.default_rng(4)
+    mdp = random_mdp(rng, 3, 2, 0.8)
+    mu, pi = random_policy(rng, 3, 2), random_policy(rng, 3, 2)
+    domain = domain_on_pairs(mdp, mu, pi, np.eye(6), theta0=np.arange(6.0))
+    path = domain.trajectory(30_000, rng)
+    pair, after = path.phi.argmax(axis=1), path.phi_next.argmax(axis=1)
+    np.testing.assert_array_equal(after[:-1], pair[1:])
+    np.testing.assert_allclose(path.phi.mean(axis=0), domain.problem.xi, atol=0.02)
+    np.testing.assert_array_equal(path.reward, mdp.rewards.ravel()[pair])
+    for index in range(6):
+        rows = pair == index
+        np.testing.assert_allclose(path.phi_next[rows].mean(axis=0), domain.problem.p_mu[index], atol=0.04)
+        np.testing.assert_allclose(path.phi_next_expected[rows].mean(axis=0), domain.problem.p_pi[index], atol=0.04)
+    np.testing.assert_array_equal(domain.theta0, np.arange(6.0))
+    assert not path.ends.any()
+
+
+def test_a_domain_on_pairs_refuses_terminal_states():
+    mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
+    with pytest.raises(ValueError, match=r"terminal states \(1,\)"):
+        domain_on_pairs(mdp, [[1.0], [1.0]], [[1.0], [1.0]], np.eye(2))

@@ -1,0 +1,279 @@
+"""Abscissas, critical σ, transients and the joint matrix, against closed forms, dense grids and traps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag, expm
+
+from gqlib import FiniteMDP, PredictionProblem
+from gqlib.domains import random_problem, two_state
+from gqlib.stability import (
+    critical_sigma,
+    growth,
+    is_hurwitz,
+    is_negative_definite,
+    joint_matrix,
+    numerical_abscissa,
+    numerical_range,
+    phase_diagram,
+    spectral_abscissa,
+    transient_peak,
+)
+
+ORACLE = json.loads((Path(__file__).parent / "oracles" / "two_state.json").read_text())["two_state"]
+BAIRD = json.loads((Path(__file__).parent / "oracles" / "baird.json").read_text())["baird"]
+
+
+class Pencil:
+    """A stand-in for a problem whose A_σ is low + σ(high − low), so that crossings can be placed at will."""
+
+    def __init__(self, low, high):
+        self.low, self.high = np.array(low, dtype=float), np.array(high, dtype=float)
+        self.n = len(self.low)
+        self.row_basis = np.eye(self.n)
+
+    def A(self, sigma, lam):
+        return self.low + sigma * (self.high - self.low)
+
+
+def turned(matrix, seed=0):
+    """The matrix in another basis: same eigenvalues, no zeros left to see."""
+    basis = np.random.default_rng(seed).standard_normal(np.shape(matrix))
+    return basis @ matrix @ np.linalg.inv(basis)
+
+
+def block_baird(name):
+    """Baird's star with the features of a state in one block per action, as in the reference values."""
+    data = BAIRD[name]
+    transitions = np.zeros((7, 2, 7))
+    transitions[:, 0, :6], transitions[:, 1, 6] = 1 / 6, 1.0
+    features = np.zeros((14, 16))
+    features[0::2, :8] = features[1::2, 8:] = data["phi"]
+    mdp = FiniteMDP(transitions, np.zeros((7, 2)), data["gamma"])
+    problem = PredictionProblem.on_pairs(
+        mdp, np.tile([6 / 7, 1 / 7], (7, 1)), np.tile([0.0, 1.0], (7, 1)), features
+    )
+    return problem, data["state_action_block_features"]["A_sigma_grid"]
+
+
+@pytest.mark.parametrize("case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}")
+def test_abscissas_of_the_two_state_example_are_the_reference(case):
+    a = two_state(case["gamma"]).problem.A(case["sigma"], case["lambda"])
+    assert spectral_abscissa(a) == pytest.approx(max(v["re"] for v in case["eigenvalues"]), rel=1e-10)
+    assert numerical_abscissa(a) == pytest.approx(max(case["eigenvalues_of_symmetric_part"]), rel=1e-9)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 0.84, 0.9, 0.95, 0.99, 0.999])
+@pytest.mark.parametrize("lam", [0.0, 0.3, 0.7, 0.9, 0.95])
+def test_critical_sigma_of_the_continuing_chain_is_its_closed_form(gamma, lam):
+    """10 = γ(12 + λ − 3σ) − 3γ²λ(1 − σ), solved for σ; there is none where the root leaves [0, 1]."""
+    root = (gamma * (12 + lam) - 3 * gamma**2 * lam - 10) / (3 * gamma * (1 - gamma * lam))
+    found = critical_sigma(two_state(gamma).problem, lam)
+    expected = [root] if 0 <= root <= 1 else []
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_claim_of_figure_2_continuing_chain_is_stable_for_every_sigma():
+    assert critical_sigma(two_state(0.99).problem, 0.99).size == 0
+    values = phase_diagram(two_state(0.99).problem, np.linspace(0, 1, 101), [0.99])
+    assert values.max() < -0.3
+
+
+def test_claim_of_figure_2_bootstrap_through_the_end_is_unstable_for_every_sigma():
+    assert critical_sigma(two_state(0.99, "bootstrap").problem, 0.99).size == 0
+    assert phase_diagram(two_state(0.99, "bootstrap").problem, np.linspace(0, 1, 101), [0.99]).min() > 0.2
+
+
+def test_claim_of_figure_2_with_value_zero_at_the_end_every_sigma_lambda_gamma_is_stable():
+    for gamma in (0.1, 0.5, 0.9, 0.99, 1.0):
+        problem = two_state(gamma, "terminal").problem
+        assert phase_diagram(problem, np.linspace(0, 1, 21), np.linspace(0, 1, 21)).max() < 0.0
+
+
+def test_every_crossing_is_found_when_there_are_many():
+    """Diagonal entries (σ − c)·sign swap places: the abscissa max(σ − 0.7, 0.2 − σ) changes sign at 0.2 and 0.7."""
+    low, high = np.diag([-0.7, 0.2]), np.diag([0.3, -0.8])
+    np.testing.assert_allclose(critical_sigma(Pencil(turned(low), turned(high)), 0.0), [0.2, 0.7], atol=1e-10)
+
+
+def test_two_crossings_much_closer_than_the_grid_are_both_found():
+    gap = 1e-5
+    at = 0.2 + gap * np.array([0.0, 1.0])
+    slopes = np.array([1.0, -1.0])  # s(A) = max(σ − 0.20001, 0.2 − σ): negative only in between
+    low, high = np.diag(-slopes * at[::-1]), np.diag(slopes * (1 - at[::-1]))
+    found = critical_sigma(Pencil(turned(low, 1), turned(high, 1)), 0.0)
+    np.testing.assert_allclose(found, at, atol=1e-9)
+
+
+def test_a_complex_pair_that_crosses_and_returns_within_the_grid_is_found():
+    """Two rotations, growing from σ = 0.31 on and shrinking up to 0.31 + 1e-4: stable only in between."""
+    a, b = 0.31, 0.31 + 1e-4
+    turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+
+    def block(first, second):
+        return block_diag(first * np.eye(2) + turn, second * np.eye(2) + 3 * turn)
+
+    low, high = block(-b, a), block(1 - b, a - 1)
+    found = critical_sigma(Pencil(turned(low, 2), turned(high, 2)), 0.0)
+    np.testing.assert_allclose(found, [a, b], atol=1e-8)
+
+
+def test_features_that_are_zero_have_no_crossings():
+    base = two_state(0.9).problem
+    nothing = PredictionProblem(np.zeros((4, 2)), base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
+    assert critical_sigma(nothing, 0.5).size == 0
+
+
+def test_one_chain_means_no_crossing_for_any_sigma():
+    assert critical_sigma(random_problem(np.random.default_rng(1), 3, 2, 3, on_policy=True), 0.5).size == 0
+
+
+def test_a_touch_of_zero_is_not_a_change_of_sign():
+    assert critical_sigma(Pencil([[-1.0, 1.0], [0.0, -1.0]], [[-1.0, 0.0], [0.0, -0.5]]), 0.0).size == 0
+    assert critical_sigma(Pencil([[-1.0]], [[0.0]]), 0.0).size == 0  # ends at zero, never above
+
+
+def test_eigenvalues_that_are_zero_for_every_sigma_do_not_count():
+    low, high = np.diag([-0.25, 0.0, -1.0]), np.diag([0.75, 0.0, -1.0])
+    np.testing.assert_allclose(critical_sigma(Pencil(turned(low, 3), turned(high, 3)), 0.0), [0.25], atol=1e-10)
+    nilpotent = np.zeros((4, 4))
+    nilpotent[0, 1] = 1.0  # a Jordan block of zeros beside the crossing
+    low, high = nilpotent.copy(), nilpotent.copy()
+    low[2:, 2:], high[2:, 2:] = np.diag([-0.25, -1.0]), np.diag([0.75, -1.0])
+    np.testing.assert_allclose(critical_sigma(Pencil(turned(low, 4), turned(high, 4)), 0.0), [0.25], atol=1e-8)
+    assert critical_sigma(Pencil(np.zeros((2, 2)), np.zeros((2, 2))), 0.0).size == 0
+
+
+def test_a_null_vector_that_turns_with_sigma_does_not_count():
+    """[[σ−½, 1, 0], [0, 0, σ], [0, 0, −1]] kills (1, ½−σ, 0) from the right and (0, 1, σ) from the left."""
+    low, slope = np.array([[-0.5, 1, 0], [0, 0, 0], [0, 0, -1.0]]), np.array([[1.0, 0, 0], [0, 0, 1], [0, 0, 0]])
+    pencil = Pencil(turned(low, 5), turned(low + slope, 5))
+    np.testing.assert_allclose(critical_sigma(pencil, 0.0), [0.5], atol=1e-8)
+
+
+@pytest.mark.parametrize("name", list(BAIRD))
+def test_bairds_zero_eigenvalues_do_not_fool_critical_sigma(name):
+    problem, grid = block_baird(name)
+    for lam in {row["lambda"] for row in grid}:
+        rows = [row for row in grid if row["lambda"] == lam]
+        crossings = critical_sigma(problem, lam)
+        for row in rows:
+            unstable = row["max_real_eigenvalue"] > 1e-9
+            before = int((crossings < row["sigma"]).sum())
+            starts = rows[0]["max_real_eigenvalue"] > 1e-9
+            assert unstable == (starts ^ (before % 2 == 1))
+        assert len(crossings) == (1 if "standard" in name else 0)
+
+
+def test_random_problems_agree_with_a_dense_grid():
+    rng = np.random.default_rng(5)
+    grid, seen = np.linspace(0, 1, 2001), 0
+    for _ in range(60):
+        problem = random_problem(rng, 3, 2, int(rng.integers(1, 4)), gamma=0.99, concentration=0.1)
+        lam = 0.5 * float(rng.random())
+        low, high = problem.A(0.0, lam), problem.A(1.0, lam)
+        values = np.linalg.eigvals(low + grid[:, None, None] * (high - low)).real.max(axis=1)
+        places = grid[:-1][np.sign(values[1:]) != np.sign(values[:-1])]
+        found = critical_sigma(problem, lam)
+        assert len(found) == len(places)
+        assert (np.abs(found - places - 2.5e-4) < 3e-4).all()
+        seen += len(found)
+    assert seen >= 5
+
+
+def test_beyond_the_exact_order_the_grid_still_finds_a_crossing():
+    low, high = -np.eye(30), -np.eye(30)
+    low[0, 0], high[0, 0] = -0.4, 0.6
+    np.testing.assert_allclose(critical_sigma(Pencil(turned(low, 6), turned(high, 6)), 0.0), [0.4], atol=1e-9)
+
+
+def test_the_joint_matrix_is_the_mean_of_equations_25_and_26():
+    problem = random_problem(np.random.default_rng(6), 3, 2, 2)
+    sigma, lam, eta = 0.4, 0.6, 3.0
+    j = joint_matrix(problem, sigma, lam, eta)
+    a, m = problem.A(sigma, lam), problem.M
+    np.testing.assert_allclose(j, np.block([[a, -(m + a.T)], [eta * a, -eta * m]]), rtol=1e-10, atol=1e-13)
+    # det(J − sI) = det(s²I + s(ηM − A) + ηAAᵀ) up to sign, at an arbitrary s
+    s = 0.37
+    left = np.linalg.det(j - s * np.eye(4))
+    right = np.linalg.det(s**2 * np.eye(2) + s * (eta * m - a) + eta * a @ a.T)
+    assert left == pytest.approx(right, rel=1e-9)
+
+
+def test_the_joint_matrix_uses_v_itself_where_proposition_1_does_not_apply():
+    problem = two_state(0.99, "bootstrap").problem
+    j = joint_matrix(problem, 0.5, 0.9, 1.0)
+    np.testing.assert_allclose(j[:2, 2:], -problem.gamma_v(0.5, 0.9), rtol=1e-13)
+
+
+def test_hurwitz_is_weaker_than_negative_definite():
+    shear = [[-1.0, 9.0], [0.0, -2.0]]
+    assert is_hurwitz(shear)
+    assert not is_negative_definite(shear)
+    assert is_negative_definite([[-1.0, 5.0], [-5.0, -1.0]])
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        a = rng.standard_normal((4, 4))
+        assert spectral_abscissa(a) <= numerical_abscissa(a) + 1e-12
+
+
+def test_the_numerical_range_holds_every_quotient_and_its_rightmost_point_is_the_numerical_abscissa():
+    a = two_state().problem.A(0.5, 0.99)
+    boundary = numerical_range(a, 721)
+    assert boundary.real.max() == pytest.approx(numerical_abscissa(a), rel=1e-9)
+    rng = np.random.default_rng(8)
+    x = rng.standard_normal((300, 2)) + 1j * rng.standard_normal((300, 2))
+    quotients = np.einsum("ni,ij,nj->n", x.conj(), a, x) / np.einsum("ni,ni->n", x.conj(), x)
+    for angle in np.linspace(0, 2 * np.pi, 25):
+        turn = np.exp(1j * angle)
+        assert (turn * quotients).real.max() <= (turn * boundary).real.max() + 1e-3
+
+
+def test_the_transient_peak_of_a_shear_is_its_analytic_maximum():
+    """Jordan block −1 with coupling c: ‖exp(tA)‖ by the singular values of e^{−t}[[1, ct], [0, 1]]."""
+    c = 40.0
+    time, size = transient_peak([[-1.0, c], [0.0, -1.0]])
+    grid = np.linspace(0, 5, 200_001)
+    half = c * grid / 2
+    norms = np.exp(-grid) * (half + np.sqrt(half**2 + 1))
+    assert size == pytest.approx(norms.max(), rel=1e-8)
+    assert time == pytest.approx(grid[norms.argmax()], abs=1e-4)
+
+
+def test_growth_starts_at_the_numerical_abscissa():
+    a = two_state().problem.A(0.0, 0.99)
+    step = 1e-7
+    first, second = growth(a, [0.0, step])
+    assert first == 1.0
+    assert (second - first) / step == pytest.approx(numerical_abscissa(a), rel=1e-4)
+    assert growth(a, [0.8])[0] == pytest.approx(np.linalg.norm(expm(0.8 * a), 2), rel=1e-13)
+
+
+def test_no_peak_where_nothing_grows_and_none_where_nothing_decays():
+    assert transient_peak([[-1.0, 0.0], [0.0, -2.0]]) == (0.0, 1.0)
+    with pytest.raises(ValueError, match=r"spectral abscissa 0\.5"):
+        transient_peak([[0.5]])
+
+
+@pytest.mark.parametrize("call", [spectral_abscissa, numerical_abscissa, transient_peak, numerical_range])
+def test_bad_matrices_are_named(call):
+    with pytest.raises(ValueError, match="matrix has shape"):
+        call([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="matrix has shape"):
+        call(3.0)
+    with pytest.raises(ValueError, match="matrix is nan"):
+        call([[np.nan]])
+
+
+def test_bad_settings_are_named():
+    problem = two_state().problem
+    with pytest.raises(ValueError, match=r"lam is -0\.1"):
+        critical_sigma(problem, -0.1)
+    with pytest.raises(ValueError, match="eta is -1"):
+        joint_matrix(problem, 0.5, 0.5, -1)
+    with pytest.raises(ValueError, match="sigmas is nan"):
+        phase_diagram(problem, [np.nan], [0.0])

@@ -1,0 +1,160 @@
+"""The step ratio η of GQ(σ, λ): the joint matrix, its bounds and its limits."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+
+from gqlib.domains import baird_star, random_problem, two_state
+from gqlib.stability import joint_matrix, spectral_abscissa
+from gqlib.timescales import (
+    eta_crossings,
+    eta_star,
+    joint,
+    mean_matrices,
+    necessary_eta,
+    pencil,
+    rare_action_problem,
+    search_rare_action,
+    sufficient_eta,
+)
+
+RARE = [[1.25, 1.5], [0.75, -0.25]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_determinant_of_the_pencil_and_only_this_order_of_a_and_its_transpose(seed):
+    p = random_problem(np.random.default_rng(seed), 4, 2, 3)
+    a, m, v = mean_matrices(p, 0.3, 0.6)
+    whole = joint_matrix(p, 0.3, 0.6, 0.7)
+    # In orthonormal coordinates of a full row space, the same eigenvalues.
+    np.testing.assert_allclose(
+        np.sort_complex(np.linalg.eigvals(joint(a, m, v, 0.7))), np.sort_complex(np.linalg.eigvals(whole)), atol=1e-10
+    )
+    for s in (0.3, -1.1 + 0.4j):
+        exact = np.linalg.det(joint(a, m, v, 0.7) - s * np.eye(6))
+        assert np.linalg.det(pencil(a, m, 0.7, s)) == pytest.approx(exact, rel=1e-10)
+        swapped = s**2 * np.eye(3) + s * (0.7 * m - a) + 0.7 * a.T @ a
+        assert abs(np.linalg.det(swapped) - exact) > 1e-4 * abs(exact)
+
+
+def test_sufficient_bound_is_sufficient_and_necessary_bound_is_necessary():
+    for seed in range(20):
+        p = random_problem(np.random.default_rng(seed), 4, 2, 3, 0.99, concentration=0.1)
+        for lam in (0.0, 0.9):
+            enough, least, star = (f(p, 0.0, lam) for f in (sufficient_eta, necessary_eta, eta_star))
+            assert least <= star + 1e-12 <= enough + 2e-12
+            for factor in (1.0 + 1e-9, 3.0, 100.0):
+                assert spectral_abscissa(joint_matrix(p, 0.0, lam, factor * enough + 1e-9)) < 0
+
+
+def test_without_the_one_half_the_sufficient_bound_would_be_twice_as_large():
+    p = two_state(0.99).problem
+    a = p.A(0.0, 0.0)
+    assert sufficient_eta(p, 0.0, 0.0) == pytest.approx(eigh(a + a.T, 2 * p.M, eigvals_only=True)[-1])
+
+
+def test_one_feature_both_bounds_are_eta_star():
+    found = 0
+    for seed in range(200):
+        p = random_problem(np.random.default_rng(seed), 3, 2, 1, 0.99, concentration=0.1)
+        if p.A(0.0, 0.0)[0, 0] > 0:
+            found += 1
+            ratio = p.A(0.0, 0.0)[0, 0] / p.M[0, 0]
+            for bound in (sufficient_eta, necessary_eta, eta_star):
+                assert bound(p, 0.0, 0.0) == pytest.approx(ratio, rel=1e-6)
+    assert found > 3
+
+
+def test_two_state_at_gamma_099():
+    p = two_state(0.99).problem
+    assert eta_star(p, 0.0, 0.0) == pytest.approx(0.13915402491, abs=1e-9)
+    below, above = (spectral_abscissa(joint_matrix(p, 0.0, 0.0, eta)) for eta in (0.139, 0.1393))
+    assert below > 0 > above
+    assert eta_star(p, 1.0, 0.0) == 0.0
+    assert eta_star(p, 0.0, 0.99) == 0.0
+
+
+def test_baird_needs_a_ratio_far_above_the_grid_of_the_paper():
+    p = baird_star(features="classical", reading="expected").problem
+    assert eta_star(p, 0.0, 0.99) == pytest.approx(15.7907, abs=1e-3)
+    assert necessary_eta(p, 0.0, 0.99) == pytest.approx(5.2724, abs=1e-3)
+    rows = p.row_basis
+    for eta in 2.0 ** -np.arange(11):
+        j = joint_matrix(p, 0.0, 0.99, eta)
+        both = np.kron(np.eye(2), rows)
+        assert spectral_abscissa(both @ j @ both.T) > 1.0
+    assert eta_star(baird_star(features="printed", reading="expected").problem, 0.0, 0.99) == 0.0
+
+
+def test_as_eta_vanishes_the_eigenvalues_are_those_of_a_and_eta_times_those_of_a():
+    for seed in range(6):
+        p = random_problem(np.random.default_rng(seed), 4, 2, 2)
+        a, m, v = mean_matrices(p, 0.0, 0.5)
+        eta = 1e-7
+        values = np.linalg.eigvals(joint(a, m, v, eta))
+        values = values[np.argsort(np.abs(values))]
+        expected = np.linalg.eigvals(a)
+        for part, scale in ((values[:2], eta), (values[2:], 1.0)):
+            gap = np.abs(part[:, None] / scale - expected)
+            assert gap.min(axis=1).max() < 1e-4 * np.abs(expected).max()
+
+
+def test_as_eta_grows_the_slow_half_is_gradient_descent():
+    p = two_state(0.99).problem
+    a, m, v = mean_matrices(p, 0.0, 0.0)
+    values = np.linalg.eigvals(joint(a, m, v, 1e7))
+    slow = np.sort(values[np.argsort(np.abs(values))][:2].real)
+    np.testing.assert_allclose(slow, np.sort(np.linalg.eigvals(-a.T @ np.linalg.solve(m, a)).real), rtol=1e-4)
+
+
+def test_td_is_stable_and_gq_is_not_in_a_window_of_eta():
+    p = rare_action_problem(RARE)
+    assert spectral_abscissa(p.A(0.0, 0.0)) == pytest.approx(-0.008433125)
+    low, high = eta_crossings(p, 0.0, 0.0)
+    assert (low, high) == pytest.approx((0.05465534, 1.2752137), rel=1e-6)
+    for eta, stable in ((0.9 * low, True), (1.1 * low, False), (1.0, False), (0.9 * high, False), (1.1 * high, True)):
+        assert (spectral_abscissa(joint_matrix(p, 0.0, 0.0, eta)) < 0) == stable
+    assert eta_star(p, 0.0, 0.0) == high
+
+
+def test_the_search_finds_that_window():
+    far, gap, hits = search_rare_action([0.75, 1.25, 1.5, -0.25], 0.5)
+    assert far.tolist() == RARE
+    p = rare_action_problem(far)
+    size = np.linalg.norm(p.A(0.0, 0.0))
+    least = min(-spectral_abscissa(p.A(0.0, 0.0)), spectral_abscissa(joint_matrix(p, 0.0, 0.0, 0.5)))
+    assert gap == pytest.approx(least / size)
+    assert hits >= 1
+    assert search_rare_action([1.0], 0.5)[2] == 0
+
+
+def test_where_proposition_1_fails_no_ratio_is_large_enough():
+    p = two_state(0.99, "bootstrap").problem
+    assert eta_star(p, 0.0, 0.99) == np.inf
+    with pytest.raises(ValueError, match="differs from M"):
+        sufficient_eta(p, 0.0, 0.99)
+
+
+def test_a_singular_matrix_has_no_sufficient_ratio():
+    p = random_problem(np.random.default_rng(0), 2, 2, 1)
+    a = p.A(0.0, 0.0)[0, 0], p.A(1.0, 0.0)[0, 0]
+    sigma = a[0] / (a[0] - a[1])  # A is linear in σ, and zero here
+    assert eta_star(p, sigma, 0.0) == np.inf
+
+
+def test_bad_input_is_refused_by_name():
+    with pytest.raises(ValueError, match="far"):
+        rare_action_problem([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="epsilon"):
+        rare_action_problem(RARE, epsilon=0.0)
+    with pytest.raises(ValueError, match="eta"):
+        search_rare_action([1.0], 0.0)
+
+
+def test_conditional_mean_given_the_pair_is_not_the_mean_field():
+    p, theta = two_state(0.9, rewards=[[1.0, -0.5], [1.0, -0.5]]).problem, np.array([2.0, 0.0])
+    field = p.td_step(theta, 0.0, 0.5)
+    delta = p.rewards + (0.9 * p.next_features(0.0) - p.features) @ theta
+    by_pair = delta[:, None] * p.trace_weights(0.5) / p.xi[:, None]  # E[δ_k e_k | (S_k, A_k)]
+    np.testing.assert_allclose(p.xi @ by_pair, field, atol=1e-12)
+    assert np.linalg.norm(by_pair - field, axis=1).min() > 0.5

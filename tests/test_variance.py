@@ -1,0 +1,198 @@
+"""Conditional variances of a step, against simulation-free brute force and the special cases that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gqlib import FiniteMDP, PredictionProblem
+from gqlib.domains import random_mdp, random_policy
+from gqlib.learners import gq_step, semi_gradient_step
+from gqlib.variance import NoiseParabola, action_covariance, gq_noise, stationary_moments, trace_second_moments
+
+
+@pytest.fixture
+def case():
+    rng = np.random.default_rng(1)
+    mdp = random_mdp(rng, 3, 3, 0.9)
+    mu, pi = random_policy(rng, 3, 3), random_policy(rng, 3, 3)
+    problem = PredictionProblem.on_pairs(mdp, mu, pi, rng.standard_normal((9, 4)))
+    theta, omega = rng.standard_normal((2, 4))
+    return mdp, mu, pi, problem, theta, omega
+
+
+def step_covariance(case, pair, state, trace, sigma, lam):
+    """Covariance of the GQ direction over A' ~ μ(·|state), by running the reference step for every action."""
+    _, mu, pi, problem, theta, omega = case
+    phi = problem.features.reshape(3, 3, 4)
+    before = (trace - problem.features[pair]) / (0.9 * lam) if lam else np.zeros(4)
+    moves = np.array(
+        [
+            gq_step(
+                theta, omega, before, problem.features[pair], 0.3, phi[state, a], pi[state] @ phi[state],
+                sigma=sigma, lam=lam, gamma=0.9, alpha=1.0, beta=0.0,
+            )[0]
+            - theta
+            for a in range(3)
+        ]
+    )
+    centred = moves - mu[state] @ moves
+    return (mu[state][:, None] * centred).T @ centred
+
+
+def test_variance_of_delta_is_sigma_squared_gamma_squared_the_variance_of_the_next_value(case):
+    _, mu, pi, problem, theta, _ = case
+    phi = problem.features.reshape(3, 3, 4)
+    for sigma in (0.0, 0.4, 1.0):
+        deltas = np.array(
+            [
+                semi_gradient_step(
+                    theta, np.zeros(4), problem.features[2], 0.7, phi[1, a], pi[1] @ phi[1],
+                    sigma=sigma, lam=0.5, gamma=0.9, alpha=0.1,
+                )[2]
+                for a in range(3)
+            ]
+        )
+        value = phi[1] @ theta
+        spread = mu[1] @ value**2 - (mu[1] @ value) ** 2
+        assert mu[1] @ deltas**2 - (mu[1] @ deltas) ** 2 == pytest.approx(sigma**2 * 0.81 * spread, abs=1e-12)
+
+
+def test_the_covariance_of_a_gq_step_is_K_C_K_transposed(case):
+    mdp, mu, _, problem, theta, omega = case
+    covariance = action_covariance(mdp, mu, problem.features)
+    trace = np.array([0.5, -1.0, 2.0, 0.1])
+    for sigma, lam in ((0.0, 0.6), (0.6, 0.6), (1.0, 0.3)):
+        k = sigma * np.outer(trace, theta) - (sigma - lam) * (trace @ omega) * np.eye(4)
+        expected = 0.81 * k @ covariance[2] @ k.T
+        np.testing.assert_allclose(step_covariance(case, 4, 2, trace, sigma, lam), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_trace_moments_obey_the_recursion_of_the_trace():
+    """Iterate the joint moments (mass, ξE[e], ξE[eeᵀ]) of the trace along the chain until they stand still."""
+    rng = np.random.default_rng(2)
+    mdp = random_mdp(rng, 2, 2, 0.8)
+    mu = random_policy(rng, 2, 2)
+    problem = PredictionProblem.on_pairs(mdp, mu, mu, rng.standard_normal((4, 3)))
+    lam, rho, phi, chain = 0.7, 0.56, problem.features, problem.p_mu
+    first, second = np.zeros((4, 3)), np.zeros((4, 3, 3))
+    for _ in range(200):
+        moved, squared = chain.T @ first, np.einsum("ij,iab->jab", chain, second)
+        cross = phi[:, :, None] * moved[:, None, :]
+        outer = problem.xi[:, None, None] * phi[:, :, None] * phi[:, None, :]
+        second = outer + rho * (cross + cross.transpose(0, 2, 1)) + rho**2 * squared
+        first = problem.xi[:, None] * phi + rho * moved
+    np.testing.assert_allclose(problem.trace_weights(lam), first, rtol=1e-11)
+    np.testing.assert_allclose(trace_second_moments(problem, lam), second, rtol=1e-11, atol=1e-14)
+
+
+def test_the_averaged_noise_is_a_long_run_average(case):
+    mdp, mu, _, problem, theta, omega = case
+    lam, sigmas = 0.6, (0.0, 0.5, 1.0)
+    rng = np.random.default_rng(3)
+    covariance = action_covariance(mdp, mu, problem.features)
+    pair, trace, totals = 0, np.zeros(4), []
+    for _ in range(20_000):
+        trace = 0.9 * lam * trace + problem.features[pair]
+        state = rng.choice(3, p=mdp.transitions.reshape(9, 3)[pair])
+        row = []
+        for sigma in sigmas:
+            k = sigma * np.outer(trace, theta) - (sigma - lam) * (trace @ omega) * np.eye(4)
+            row.append(0.81 * np.trace(k @ covariance[state] @ k.T))
+        totals.append(row)
+        pair = 3 * state + rng.choice(3, p=mu[state])
+    batches = np.array(totals).reshape(40, 500, 3).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / np.sqrt(40)
+    parabola = gq_noise(mdp, mu, problem, theta, omega, lam)
+    assert (np.abs(batches.mean(axis=0) - parabola(sigmas)) < 4 * error).all()
+
+
+def test_the_best_sigma_is_the_minimum_and_lies_inside_for_some_weights(case):
+    mdp, mu, _, problem, theta, omega = case
+    parabola = gq_noise(mdp, mu, problem, theta, omega, 0.6)
+    near = parabola.best + np.array([-1e-3, 0.0, 1e-3])
+    assert parabola(near).argmin() == 1
+    # without a value gradient only the correction is noisy, with coefficient (σ − λ): least at σ = λ
+    assert gq_noise(mdp, mu, problem, np.zeros(4), omega, 0.6).best == pytest.approx(0.6)
+
+
+def test_semi_gradient_noise_is_least_at_sigma_zero(case):
+    mdp, mu, _, problem, theta, _ = case
+    parabola = gq_noise(mdp, mu, problem, theta, np.zeros(4), 0.6)
+    assert parabola.best == 0.0
+    assert parabola(0.0) == 0.0
+    assert parabola(1.0) > 0.0
+
+
+def test_sigma_zero_is_not_free_of_noise_in_gq(case):
+    mdp, mu, _, problem, theta, omega = case
+    assert gq_noise(mdp, mu, problem, theta, omega, 0.6)(0.0) > 1e-3
+    assert gq_noise(mdp, mu, problem, theta, omega, 0.0)(0.0) == 0.0
+
+
+def test_a_flat_parabola_has_no_best_sigma_and_bad_vectors_are_named(case):
+    mdp, mu, _, problem, theta, _ = case
+    with pytest.raises(ValueError, match=r"quadratic is 0\.0"):
+        _ = NoiseParabola(0.0, 0.0, 1.0).best
+    with pytest.raises(ValueError, match=r"omega has shape \(2,\)"):
+        gq_noise(mdp, mu, problem, theta, [0.0, 1.0], 0.5)
+    with pytest.raises(ValueError, match=r"features has shape \(2, 1\)"):
+        action_covariance(mdp, mu, [[1.0], [2.0]])
+
+
+def test_one_action_has_no_action_noise():
+    mdp = FiniteMDP([[[0.5, 0.5]], [[1.0, 0.0]]], [[1.0], [0.0]], 0.9)
+    problem = PredictionProblem.on_pairs(mdp, [[1.0], [1.0]], [[1.0], [1.0]], [[1.0], [2.0]])
+    assert gq_noise(mdp, [[1.0], [1.0]], problem, [3.0], [2.0], 0.5)(0.7) == 0.0
+
+
+def test_stationary_moments_are_the_limit_of_the_moment_recursion_path_by_path():
+    """Propagate E[θ; j] and E[θθᵀ; j] over transitions i → j with the reference step until they stand still."""
+    rng = np.random.default_rng(4)
+    mdp = random_mdp(rng, 2, 2, 0.5)
+    mu, pi = random_policy(rng, 2, 2), random_policy(rng, 2, 2)
+    phi, sigma, alpha = rng.standard_normal((4, 2)), 0.6, 0.1
+    problem = PredictionProblem.on_pairs(mdp, mu, pi, phi)
+
+    def affine(i, j):
+        state = j // 2
+        seen = (phi[i], problem.rewards[i], phi[j], pi[state] @ phi[2 * state : 2 * state + 2])
+        step = [
+            semi_gradient_step(x, np.zeros(2), *seen, sigma=sigma, lam=0.0, gamma=0.5, alpha=alpha)[0]
+            for x in (np.zeros(2), np.eye(2)[0], np.eye(2)[1])
+        ]
+        return np.column_stack([step[1] - step[0], step[2] - step[0]]), step[0]
+
+    maps = {(i, j): affine(i, j) for i in range(4) for j in range(4)}
+    first, second = np.zeros((4, 2)), np.zeros((4, 2, 2))
+    for _ in range(1500):
+        new_first, new_second = np.zeros((4, 2)), np.zeros((4, 2, 2))
+        for (i, j), (g, c) in maps.items():
+            p = problem.p_mu[i, j]
+            new_first[j] += p * (g @ first[i] + problem.xi[i] * c)
+            mixed = np.outer(g @ first[i], c)
+            new_second[j] += p * (g @ second[i] @ g.T + mixed + mixed.T + problem.xi[i] * np.outer(c, c))
+        first, second = new_first, new_second
+    mean, square = stationary_moments(mdp, mu, pi, phi, sigma=sigma, alpha=alpha)
+    np.testing.assert_allclose(mean, first.sum(axis=0), rtol=1e-8)
+    np.testing.assert_allclose(square, second.sum(axis=0), rtol=1e-8)
+    assert np.linalg.eigvalsh(square - np.outer(mean, mean)).min() > 0.0
+
+
+def test_the_stationary_mean_approaches_the_fixed_point_as_the_step_shrinks():
+    rng = np.random.default_rng(5)
+    mdp = random_mdp(rng, 2, 2, 0.5)
+    mu, pi = random_policy(rng, 2, 2), random_policy(rng, 2, 2)
+    problem = PredictionProblem.on_pairs(mdp, mu, pi, np.eye(4))
+    gaps = [
+        np.abs(stationary_moments(mdp, mu, pi, np.eye(4), sigma=0.5, alpha=a)[0] - problem.fixed_point(0.5, 0.0)).max()
+        for a in (0.1, 0.01, 0.001)
+    ]
+    assert gaps[2] < gaps[1] < gaps[0]
+    assert gaps[2] < 1e-2 * max(gaps[0], 1.0)
+
+
+def test_a_step_too_large_for_second_moments_is_refused(case):
+    mdp, mu, pi, problem, _, _ = case
+    with pytest.raises(ValueError, match="alpha is 5"):
+        stationary_moments(mdp, mu, pi, problem.features, sigma=0.5, alpha=5.0)
