@@ -75,7 +75,7 @@ def semi_gradient_step(
 
 
 def correction(sigma: float, lam: float, phi_next: Array, phi_next_expected: Array) -> Array:
-    """u with v = u eᵀ, Eq. (23): σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1}), collected so that σ drops out to the bit."""
+    """The u of v = u eᵀ, Eq. (23): σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1}), collected so that σ drops out exactly."""
     return mix(sigma, phi_next, phi_next_expected) - lam * phi_next
 
 

@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gqlib.bench_matrices import cost_of_a
 from gqlib.control_setting import ControlSetting
 from gqlib.fast import ENGINE_VERSION, baselines
+from gqlib.fast.bench_prediction import prediction_ratios
 from gqlib.fast.control import FLUSH_BELOW
 from gqlib.fast.driver import grid_of, one_run
 from gqlib.fast.rng import BEHAVIOUR, START, seed_state
@@ -41,6 +43,10 @@ TARGETS = {
     "p = 16384 / p = 512": ("compiled step at p = 16384 / at p = 512", 1.2, "at most"),
     "16 tilings / 8 tilings": ("compiled step with 16 tilings / with 8 (linear: 2)", 2.2, "at most"),
     "two workers / one": ("runs per second of two processes / of one", 1.7, "at least"),
+    "prediction, Baird": ("prediction reference / compiled, Baird's star", 100.0, "at least"),
+    "prediction, Boyan": ("prediction reference / compiled, Boyan's chain", 100.0, "at least"),
+    "prediction, Cart-pole": ("prediction reference / compiled, cart-pole", None, ""),
+    "A / solve": ("A_sigma of 2,000 pairs and 200 features / one dense solve", 3.0, "at most"),
 }
 
 
@@ -172,6 +178,8 @@ def measure(repeats: int = 7) -> dict[str, Any]:
         "p = 16384 / p = 512": times["compiled, p = 16384"] / times["compiled, p = 512"],
         "16 tilings / 8 tilings": times["compiled, 16 tilings"] / times["compiled"],
         "two workers / one": two_workers(3),
+        **{f"prediction, {name}": row["ratio"] for name, row in prediction_ratios(repeats).items()},
+        "A / solve": cost_of_a()["A_ratio"],
     }
     return {"engine_version": ENGINE_VERSION, "times": times, "ratios": ratios, "flush": flush_rule()}
 

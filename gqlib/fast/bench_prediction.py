@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from gqlib import _validate as check
 from gqlib.evaluation import PredictionSetting, run_prediction
+from gqlib.timing import least_seconds
 
 SETTINGS = {
     "Baird": PredictionSetting("baird_star", options=(("reading", "stacked"),), alpha=0.01, lam=0.9, sigma_noise=0.01),
@@ -21,15 +20,6 @@ SETTINGS = {
 }
 # The reference is timed on so many steps only; its cost per step does not depend on their number.
 REFERENCE_STEPS = 1000
-
-
-def _best(work: Callable[[], object], repeats: int) -> float:
-    seconds = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds)
 
 
 def prediction_ratios(repeats: int = 5) -> dict[str, dict[str, float]]:
@@ -45,20 +35,7 @@ def prediction_ratios(repeats: int = 5) -> dict[str, dict[str, float]]:
     for name, setting in SETTINGS.items():
         short = replace(setting, steps=REFERENCE_STEPS)
         run_prediction(setting, 1, 0)  # compiles, or loads what was compiled before
-        compiled = _best(partial(run_prediction, setting, 20, 0), repeats) / (20 * setting.steps)
-        slow = _best(partial(run_prediction, short, 1, 0, engine="reference"), repeats) / short.steps
+        compiled = least_seconds(partial(run_prediction, setting, 20, 0), repeats) / (20 * setting.steps)
+        slow = least_seconds(partial(run_prediction, short, 1, 0, engine="reference"), repeats) / short.steps
         found[name] = {"reference": 1e9 * slow, "compiled": 1e9 * compiled, "ratio": slow / compiled}
     return found
-
-
-def main() -> None:
-    """Print the ratios."""
-    for name, row in prediction_ratios().items():
-        print(
-            f"prediction, {name:9}: reference {row['reference']:.0f} ns per step, "
-            f"compiled {row['compiled']:.0f} ns per step, ratio {row['ratio']:.0f}"
-        )
-
-
-if __name__ == "__main__":
-    main()

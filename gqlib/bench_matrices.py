@@ -6,23 +6,11 @@ product; an inverse is never formed. Counted in multiplications, (n³/3 + 3n²d 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 
 from gqlib import _validate as check
 from gqlib.prediction import PredictionProblem
-
-
-def _best(work: Callable[[], object], repeats: int) -> float:
-    """The shortest of a few timings in seconds: what the work costs when nothing else interferes."""
-    seconds = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds)
+from gqlib.timing import least_seconds
 
 
 def cost_of_a(n: int = 2000, d: int = 200, repeats: int = 3) -> dict[str, float]:
@@ -44,9 +32,9 @@ def cost_of_a(n: int = 2000, d: int = 200, repeats: int = 3) -> dict[str, float]
         return PredictionProblem(features, p_mu, p_pi, rewards, xi, gamma)
 
     ready = [build() for _ in range(repeats)]  # trace weights are kept, so each timing needs a problem of its own
-    solve = _best(lambda: np.linalg.solve(system, rewards), repeats)
-    alone = _best(lambda: ready.pop().A(sigma, lam), repeats)
-    both = _best(lambda: build().A(sigma, lam), repeats)
+    solve = least_seconds(lambda: np.linalg.solve(system, rewards), repeats)
+    alone = least_seconds(lambda: ready.pop().A(sigma, lam), repeats)
+    both = least_seconds(lambda: build().A(sigma, lam), repeats)
     return {
         "solve": solve,
         "A": alone,
@@ -54,15 +42,3 @@ def cost_of_a(n: int = 2000, d: int = 200, repeats: int = 3) -> dict[str, float]
         "problem_and_A": both,
         "problem_and_A_ratio": both / solve,
     }
-
-
-def main() -> None:
-    """Print the costs and the ratios."""
-    cost = cost_of_a()
-    print(f"one dense 2000 x 2000 solve      {cost['solve']:.3f} s")
-    print(f"A_sigma, 2000 pairs, 200 features {cost['A']:.3f} s, ratio {cost['A_ratio']:.2f} (at most 3)")
-    print(f"with checks and P Phi            {cost['problem_and_A']:.3f} s, ratio {cost['problem_and_A_ratio']:.2f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,342 @@
+r"""Is an interior σ better than both ends? What Tables 1 and 2 of the paper ask, asked so that an answer can be wrong.
+
+A *cell* is one column of Table 2 (a step size and a memory size, under one target policy): n interior values of σ and
+the two ends σ = 0 and σ = 1, each with one score per run, lower is better. Run i of all of them shares its random
+numbers. The paper's *procedure* takes means over runs, counts the cases I, II and III (:mod:`gqlib.stats.cases`) and
+stops. Three things are added here.
+
+*Tests.* "Better than both ends" is one hypothesis against two: it is shown only if both one-sided paired t-tests show
+it, so its p-value is the larger of the two (an intersection-union test, of exact level without any correction for the
+pair). The n p-values of a cell are then corrected by Holm's method. The same goes for "worse than both".
+
+*Repetitions.* The procedure is repeated on runs drawn with replacement from those at hand, whole runs for all σ
+together, or on disjoint blocks of them. Sums of integer scores are exact, so winners and counts do not depend on a
+machine's order of summation.
+
+*Confirmation.* The best of n noisy means looks better than it is. The σ that wins on the even runs is tested on the odd
+runs, which had no say in choosing it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from gqlib._validate import Array, brief, generator, integer
+from gqlib.stats import CaseCounts, case_counts, holm
+from gqlib.stats._checks import fraction
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = [
+    "Confirmation",
+    "EndComparison",
+    "Repetitions",
+    "block_repetitions",
+    "cell",
+    "compare_with_ends",
+    "confirm_winner",
+    "paired_p_values",
+    "repeat_procedure",
+    "variance_interval",
+    "verify_sample",
+]
+
+
+def cell(dataset: xarray.Dataset, **fields: Any) -> xarray.Dataset:
+    """Return the settings of `dataset` whose coordinates have these values, in the order of σ.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A control result, with a dimension ``setting``.
+    **fields
+        Coordinate and value, for example ``target="greedy", alpha=0.001, p=512``.
+
+    Raises
+    ------
+    ValueError
+        If no setting is like that.
+    """
+    chosen = np.ones(dataset.sizes["setting"], dtype=bool)
+    for name, value in fields.items():
+        chosen &= dataset[name].values == value
+    if not chosen.any():
+        raise ValueError(f"fields are {brief(fields)}; some setting of the result should have these values")
+    index = np.flatnonzero(chosen)
+    return dataset.isel(setting=index[np.argsort(dataset["sigma"].values[index], kind="stable")])
+
+
+def paired_p_values(first: ArrayLike, second: ArrayLike) -> Array:
+    """One-sided p-values of paired t-tests: the mean of `first` is lower than that of `second`.
+
+    Parameters
+    ----------
+    first, second : array_like, shapes (..., runs), broadcast against each other
+        Scores; run i of both used the same random numbers.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Where all differences are equal there is nothing to estimate: 0 if they are negative, otherwise 1.
+
+    Examples
+    --------
+    >>> round(float(paired_p_values([1.0, 2.0, 4.0], [2.0, 4.0, 5.0])), 4)
+    0.0286
+    """
+    difference = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    runs = difference.shape[-1]
+    if runs < 2:
+        raise ValueError(f"first holds {runs} runs; it should hold at least 2")
+    mean = difference.mean(axis=-1)
+    error = difference.std(axis=-1, ddof=1) / np.sqrt(runs)
+    constant = np.ptp(difference, axis=-1) == 0
+    statistic = mean / np.where(constant, 1.0, error)
+    return np.asarray(np.where(constant, np.where(mean < 0, 0.0, 1.0), stats.t.cdf(statistic, runs - 1)))
+
+
+@dataclass(frozen=True)
+class EndComparison:
+    """The interior σ of a cell against both ends; made by :func:`compare_with_ends`."""
+
+    counts: CaseCounts
+    """Cases by the means alone: the paper's procedure."""
+    p_better: Array
+    """For each interior σ, Holm-corrected p-value of "better than both ends"."""
+    p_worse: Array
+    """The same of "worse than both ends"."""
+    difference: Array
+    """Interior minus the better end (lower mean), mean over runs."""
+    error: Array
+    """Standard error of that difference, paired."""
+
+    def shown(self, level: float = 0.05) -> CaseCounts:
+        """How many interior σ are shown to be better than both ends, are undecided, are shown to be worse."""
+        fraction("level", level)
+        better, worse = int((self.p_better <= level).sum()), int((self.p_worse <= level).sum())
+        return CaseCounts(better, self.p_better.size - better - worse, worse)
+
+
+def compare_with_ends(scores: ArrayLike) -> EndComparison:
+    """Test every interior σ against both ends.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n + 2, runs)
+        Lower is better; rows in the order of σ, the ends first and last; runs paired.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal([[5.0], [0.0], [5.0], [9.0], [5.0]], 1.0, (5, 50))
+    >>> tuple(compare_with_ends(scores).shown())
+    (1, 1, 1)
+    """
+    values = _cell_scores(scores)
+    interior, ends = values[1:-1], (values[0], values[-1])
+    better = np.maximum(*(paired_p_values(interior, end) for end in ends))
+    worse = np.maximum(*(paired_p_values(end, interior) for end in ends))
+    best_end = min(ends, key=lambda end: float(end.mean()))
+    gap = np.asarray(interior - best_end, dtype=float)
+    return EndComparison(
+        counts=case_counts(values.sum(axis=1)),
+        p_better=holm(better),
+        p_worse=holm(worse),
+        difference=gap.mean(axis=1),
+        error=gap.std(axis=1, ddof=1) / np.sqrt(gap.shape[1]),
+    )
+
+
+class Repetitions(NamedTuple):
+    """The paper's procedure, repeated: one row per repetition."""
+
+    counts: NDArray[np.int64]
+    """Cases I, II, III, shape (repetitions, 3)."""
+    winner: NDArray[np.int64]
+    """Row of the lowest mean: 0 and n + 1 are the ends."""
+
+    @property
+    def leading(self) -> NDArray[np.int64]:
+        """Which case has most members, 0 for I, 1 for II, 2 for III, -1 for a tie; shape (repetitions,)."""
+        most = self.counts.max(axis=1)
+        tied = (self.counts == most[:, None]).sum(axis=1) > 1
+        return np.where(tied, -1, self.counts.argmax(axis=1))
+
+    @property
+    def disagreement(self) -> float:
+        """Probability that two independent repetitions have different winners, estimated without bias."""
+        number = len(self.winner)
+        times = np.bincount(self.winner)
+        return float(1 - (times * (times - 1)).sum() / (number * (number - 1)))
+
+
+def repeat_procedure(scores: ArrayLike, runs: int, repetitions: int, rng: np.random.Generator) -> Repetitions:
+    """Repeat the paper's procedure on `runs` runs drawn with replacement from those of `scores`.
+
+    The runs at hand stand for all possible seeds. A draw takes a run for all σ at once, which keeps the pairing.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n + 2, all runs)
+        As in :func:`compare_with_ends`. Integers (total steps) make the repetitions exact.
+    runs, repetitions : int
+        Runs in each repetition (the paper: 100), number of repetitions.
+    rng : numpy.random.Generator
+        Source of the draws.
+
+    Examples
+    --------
+    >>> scores = np.array([[3, 3, 3], [1, 1, 1], [2, 2, 2]])
+    >>> repeat_procedure(scores, 2, 4, np.random.default_rng(0)).winner.tolist()
+    [1, 1, 1, 1]
+    """
+    values = _cell_scores(scores)
+    available = values.shape[1]
+    often = generator("rng", rng).multinomial(
+        integer("runs", runs, low=1), np.full(available, 1 / available), integer("repetitions", repetitions, low=2)
+    )
+    return _apply_procedure(often @ values.T)
+
+
+def block_repetitions(scores: ArrayLike, runs: int) -> Repetitions:
+    """Apply the paper's procedure to disjoint blocks of `runs` runs: as many real repetitions as the runs allow.
+
+    Examples
+    --------
+    >>> block_repetitions(np.array([[3, 3, 1, 1], [1, 1, 3, 3], [2, 2, 2, 2]]), 2).winner.tolist()
+    [1, 0]
+    """
+    values = _cell_scores(scores)
+    size = integer("runs", runs, low=1, high=values.shape[1])
+    blocks = values.shape[1] // size
+    return _apply_procedure(values[:, : blocks * size].reshape(len(values), blocks, size).sum(axis=2).T)
+
+
+def _apply_procedure(totals: NDArray[Any]) -> Repetitions:
+    counts = case_counts(totals)
+    return Repetitions(np.stack([np.asarray(case) for case in counts], axis=-1), totals.argmin(axis=1))
+
+
+class Confirmation(NamedTuple):
+    """An interior σ chosen on half of the runs, judged on the other half."""
+
+    row: int
+    """Row of the chosen σ."""
+    chosen: float
+    """Its mean minus that of the better end, on the runs that chose it: flattered by the choice."""
+    confirmed: float
+    """The same on the other runs: unbiased for that pair of rows."""
+    p_value: float
+    """One-sided, "better than both ends", on the other runs; no correction needed."""
+
+
+def confirm_winner(scores: ArrayLike) -> Confirmation:
+    """Choose the interior σ with the lowest mean on the even runs; test it against both ends on the odd runs.
+
+    The end that counts as the better one is chosen on the even runs too; the p-value is against both.
+    """
+    values = _cell_scores(scores).astype(float)
+    if values.shape[1] < 4:
+        raise ValueError(f"scores holds {values.shape[1]} runs; it should hold at least 4 to be split")
+    choosing, judging = values[:, ::2], values[:, 1::2]
+    means = choosing.mean(axis=1)
+    row = 1 + int(means[1:-1].argmin())
+    end = 0 if means[0] <= means[-1] else len(values) - 1
+    p_value = max(float(paired_p_values(judging[row], judging[other])) for other in (0, -1))
+    judged = judging.mean(axis=1)
+    return Confirmation(row, float(means[row] - means[end]), float(judged[row] - judged[end]), p_value)
+
+
+def variance_interval(
+    sums: ArrayLike, runs: int, *, confidence: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    r"""Sample variance and its interval from sums of the first four powers.
+
+    The sample variance has variance :math:`(\mu_4 - \sigma^4 (n - 3)/(n - 1))/n` for any law with a fourth moment; the
+    interval is symmetric for the logarithm, with Student's quantile: positive, and wider upwards. Like every interval
+    for a variance it is too optimistic where rare runs carry most of the fourth moment.
+
+    Parameters
+    ----------
+    sums : array_like, shape (4, ...)
+        Sums over runs of x, x², x³ and x⁴; integers keep the central moments exact until the last division.
+    runs : int
+        Number of runs.
+    confidence : float
+        Level.
+
+    Returns
+    -------
+    variance, low, high : ndarray, shape (...)
+
+    Examples
+    --------
+    >>> x = np.array([1, 2, 3, 4, 10])
+    >>> variance, low, high = variance_interval([(x**k).sum() for k in (1, 2, 3, 4)], 5)
+    >>> float(variance), bool(low < variance < high)
+    (12.5, True)
+    """
+    totals = np.asarray(sums)
+    n = integer("runs", runs, low=4)
+    if totals.ndim == 0 or len(totals) != 4:
+        raise ValueError(f"sums has shape {totals.shape}; its first axis should hold the sums of four powers")
+    s1, s2, s3, s4 = (totals[k].astype(object) for k in range(4))  # Python's integers do not overflow
+    second = np.asarray((n * s2 - s1**2) / n**2, dtype=float)
+    fourth = np.asarray((n**3 * s4 - 4 * n**2 * s1 * s3 + 6 * n * s1**2 * s2 - 3 * s1**4) / n**4, dtype=float)
+    variance = second * n / (n - 1)
+    spread = np.maximum(fourth - second**2 * (n - 3) / (n - 1), 0.0) / n
+    relative = np.sqrt(spread) / np.where(variance > 0, variance, 1.0)
+    factor = np.exp(stats.t.ppf((1 + fraction("confidence", confidence)) / 2, n - 1) * relative)
+    return variance, variance / factor, variance * factor
+
+
+def verify_sample(dataset: xarray.Dataset, runs: int, rng: np.random.Generator) -> int:
+    """Compute a random sample of stored runs again and compare every number kept of them, bit for bit.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A result of :func:`gqlib.results.collect`.
+    runs : int
+        How many runs to compute again, drawn over all settings.
+    rng : numpy.random.Generator
+        Which ones.
+
+    Returns
+    -------
+    int
+        The number of values that were compared.
+
+    Raises
+    ------
+    ValueError
+        If one differs: the file was not made by this code.
+    """
+    from gqlib.results import recompute
+
+    compared = 0
+    for _ in range(integer("runs", runs, low=1)):
+        setting = int(generator("rng", rng).integers(dataset.sizes["setting"]))
+        run = int(rng.integers(dataset.sizes["run"]))
+        for name, (dims, made) in recompute(dataset, setting, run).items():
+            if dims[:1] != ("run",):
+                continue
+            if not np.array_equal(made[0], dataset[name].values[setting, run]):
+                raise ValueError(f"dataset has another {name} in setting {setting}, run {run} than this code gives")
+            compared += made[0].size
+    return compared
+
+
+def _cell_scores(scores: ArrayLike) -> NDArray[Any]:
+    values = np.asarray(scores)
+    if values.ndim != 2 or values.shape[0] < 3 or values.shape[1] < 1:
+        raise ValueError(f"scores has shape {values.shape}; it should be (n + 2, runs) with n at least 1")
+    if not np.isfinite(values).all():
+        raise ValueError("scores is not finite somewhere; a run that diverged should count at the step limit")
+    return values
