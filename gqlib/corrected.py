@@ -1,0 +1,362 @@
+r"""A corrected GQ(σ, λ): the sampled next feature is weighted by ρ_{k+1} = π(A_{k+1}|S_{k+1})/μ(A_{k+1}|S_{k+1}).
+
+Since E_μ[ρφ(S', A')] = E_πφ(S', ·), the bootstrap
+
+    u_k = E_πφ(S_{k+1}, ·) + σ(ρ_{k+1}φ_{k+1} − E_πφ(S_{k+1}, ·))
+
+has the same mean for every σ, and the fixed point no longer moves with σ: a table converges to q^π for every σ and λ.
+With a trace that carries e_{k−1} on with the factor γλc_k, every method here is one update of three vectors,
+
+    e_k = γλ c_k e_{k−1} + φ_k,      δ_k = R + γθᵀu_k − θᵀφ_k,
+    θ += α(δ_k e_k − γ(e_kᵀω)(u_k − λw_k)),      ω += β(δ_k e_k − φ_kφ_kᵀω),
+
+where w_k is what the trace carries into the next step, up to noise of mean zero: Proposition 1 for this u and this c.
+
+    variant       u_k                       w_k               c_k    mean problem
+    "paper"       E_πφ + σ(φ' − E_πφ)       φ'                1      A_σ: target q^{ν_σ}
+    "corrected"   E_πφ + σ(ρ'φ' − E_πφ)     φ'                1      A_0 for every σ: target q^π
+    "expected"    E_πφ + σ(ρ'φ' − E_πφ)     E_μφ(S', ·)       1      the same
+    "weighted"    E_πφ + σ(ρ'φ' − E_πφ)     ρ'φ'              ρ_k    P^π in the trace: target q^π
+    "maei"        E_πφ + σ(ρ'φ' − E_πφ)     E_πφ(S', ·)       ρ_k    the same; at σ = 0 it is GQ(λ) of Maei and Sutton
+
+Everything needs coverage: μ(a|s) > 0 where π(a|s) > 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.learners import mix
+from gqlib.mdp import FiniteMDP
+from gqlib.prediction import PredictionProblem
+from gqlib.variance import NoiseParabola, trace_second_moments
+
+VARIANTS = ("paper", "corrected", "expected", "weighted", "maei")
+TRACES = ("uncorrected", "weighted")
+
+
+def importance_ratios(mu: ArrayLike, pi: ArrayLike) -> Array:
+    """ρ(s, a) = π(a|s)/μ(a|s), (S, A); zero where neither policy goes.
+
+    Raises
+    ------
+    ValueError
+        Without coverage: where π takes an action that μ never does.
+
+    Examples
+    --------
+    >>> importance_ratios([[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]]).tolist()
+    [[2.0, 0.0], [1.0, 0.0]]
+    """
+    target = check.distributions("pi", pi, (None, None))
+    behaviour = check.distributions("mu", mu, target.shape)
+    bare = (target > 0.0) & (behaviour == 0.0)
+    if bare.any():
+        where = tuple(int(i) for i in np.argwhere(bare)[0])
+        raise ValueError(f"mu is 0 at {where}, where pi is {target[where]:g}; it should be positive wherever pi is")
+    return np.divide(target, behaviour, out=np.zeros_like(target), where=behaviour > 0.0)
+
+
+def corrected_gq_step(
+    theta: ArrayLike,
+    omega: ArrayLike,
+    trace: ArrayLike,
+    phi: ArrayLike,
+    reward: float,
+    phi_next: ArrayLike,
+    phi_next_expected: ArrayLike,
+    *,
+    rho_next: float,
+    sigma: float,
+    lam: float,
+    gamma: float,
+    alpha: float,
+    beta: float,
+    trace_weight: float = 1.0,
+    phi_next_traced: ArrayLike | None = None,
+) -> tuple[Array, Array, Array, float]:
+    """One step of the corrected GQ(σ, λ); where an episode ends, all features of the next pair are zero.
+
+    Parameters
+    ----------
+    rho_next : float
+        ρ of the next action A_{k+1}.
+    trace_weight : float
+        c_k: 1 for the paper's trace, ρ_k of the *present* action for a weighted one.
+    phi_next_traced : array_like, (d,), optional
+        w_k, by default φ_{k+1}; E_μφ(S_{k+1}, ·) takes its noise away. With a weighted trace, ρ_{k+1}φ_{k+1} or
+        E_πφ(S_{k+1}, ·).
+
+    Returns
+    -------
+    theta, omega, trace, delta
+
+    Examples
+    --------
+    >>> theta, omega, trace, delta = corrected_gq_step([1.0], [1.0], [0.0], [1.0], 0.5, [2.0], [3.0], rho_next=2.0,
+    ...                                                sigma=0.5, lam=0.0, gamma=1.0, alpha=0.1, beta=0.1)
+    >>> theta.round(4).tolist(), omega.round(4).tolist(), trace.tolist(), delta
+    ([0.95], [1.2], [1.0], 3.0)
+    """
+    weights = check.array("theta", theta, (None,))
+    aux, old, now, sampled, mean = (
+        check.array(name, value, weights.shape)
+        for name, value in (
+            ("omega", omega),
+            ("trace", trace),
+            ("phi", phi),
+            ("phi_next", phi_next),
+            ("phi_next_expected", phi_next_expected),
+        )
+    )
+    traced = sampled if phi_next_traced is None else check.array("phi_next_traced", phi_next_traced, weights.shape)
+    sigma = check.scalar("sigma", sigma)
+    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
+    alpha, beta = check.scalar("alpha", alpha, low=0.0), check.scalar("beta", beta, low=0.0)
+    rho, carried = check.scalar("rho_next", rho_next, low=0.0), check.scalar("trace_weight", trace_weight, low=0.0)
+    u = mix(sigma, rho * sampled, mean)
+    e = gamma * lam * carried * old + now
+    delta = check.scalar("reward", reward) + gamma * (weights @ u) - weights @ now
+    new_theta = weights + alpha * (delta * e - gamma * (e @ aux) * (u - lam * traced))
+    new_omega = aux + beta * (delta * e - now * (now @ aux))
+    return new_theta, new_omega, e, float(delta)
+
+
+class CorrectedProblem(PredictionProblem):
+    """The exact mean of the corrected method: P^π wherever a next feature is bootstrapped from, for every σ.
+
+    A, b, the fixed point, MSPBE and its gradient, `joint_matrix`, `eta_star` and the rest apply as they are; σ is taken
+    and ignored. Only γE[v] is new: the trace's term −λw follows `p_trace`, not the bootstrap.
+    """
+
+    @classmethod
+    def of(cls, problem: PredictionProblem, trace: str = "uncorrected") -> CorrectedProblem:
+        """The corrected view of a problem on pairs.
+
+        Parameters
+        ----------
+        problem : PredictionProblem
+            On pairs, without averaged rewards.
+        trace : {"uncorrected", "weighted"}
+            The paper's trace, or one weighted by ρ_k, which replaces P^μ by P^π in (I − γλP)⁻¹.
+
+        Examples
+        --------
+        >>> from gqlib.domains import two_state
+        >>> given = two_state(0.9).problem
+        >>> view = CorrectedProblem.of(given)
+        >>> bool((view.A(1.0, 0.5) == given.A(0.0, 0.5)).all()), bool((view.A(1.0, 0.5) == given.A(1.0, 0.5)).all())
+        (True, False)
+        """
+        trace = check.choice("trace", trace, TRACES)
+        if problem.rewards_pi is not None:
+            raise ValueError("problem averages its rewards; on pairs it should not")
+        carried = problem.p_trace
+        if trace == "weighted":
+            goes_on = np.asarray(carried.any(axis=1))
+            if (carried[goes_on] != problem.p_mu[goes_on]).any():
+                raise ValueError("problem has a p_trace that is neither p_mu nor zero in some row; it should be")
+            carried = np.where(goes_on[:, None], problem.p_pi, 0.0)
+        chain = problem.p_pi
+        return cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
+
+    def gamma_v(self, sigma: float, lam: float) -> Array:
+        """γE[v], (d, d): γ E[(u_k − λw_k) e_kᵀ], the same for every σ."""
+        check.scalar("sigma", sigma)
+        lam = check.scalar("lam", lam, low=0.0, high=1.0)
+        carried = self.p_trace @ self.features
+        return np.asarray(self.gamma * (self._next_pi - lam * carried).T @ self.trace_weights(lam))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """u and w by the *next* pair, (n, d), and c by the present pair, (n,): all that tells one variant from another."""
+
+    u: Array
+    w: Array
+    c: Array
+
+
+def variant_tables(
+    mdp: FiniteMDP, mu: ArrayLike, pi: ArrayLike, features: ArrayLike, sigma: float, variant: str
+) -> Tables:
+    """The rows of the module's table on a finite MDP.
+
+    Examples
+    --------
+    >>> mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.5)
+    >>> variant_tables(mdp, [[0.5, 0.5]], [[1.0, 0.0]], [[1.0], [3.0]], 1.0, "corrected").u.ravel().tolist()
+    [2.0, 0.0]
+    """
+    variant = check.choice("variant", variant, VARIANTS)
+    sigma = check.scalar("sigma", sigma)
+    phi = check.array("features", features, (mdp.n_states * mdp.n_actions, None))
+    behaviour, target = mdp.policy(mu, "mu"), mdp.policy(pi, "pi")
+    by_state = phi.reshape(mdp.n_states, mdp.n_actions, -1)
+    under_mu, under_pi = (
+        np.repeat(np.einsum("sa,sad->sd", policy, by_state), mdp.n_actions, axis=0) for policy in (behaviour, target)
+    )
+    one = np.ones(len(phi))
+    rho = one if variant == "paper" else importance_ratios(behaviour, target).ravel()
+    weighted = rho[:, None] * phi
+    u = mix(sigma, weighted, under_pi)
+    w = {"expected": under_mu, "weighted": weighted, "maei": under_pi}.get(variant, phi)
+    return Tables(u, w, rho if variant in ("weighted", "maei") else one)
+
+
+def pair_walks(problem: PredictionProblem, runs: int, steps: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Stationary walks of a continuing chain P^μ, all at once: (runs, steps + 1) indices.
+
+    Examples
+    --------
+    >>> p = PredictionProblem([[1.0], [2.0]], [[0, 1], [1, 0]], [[0, 1], [1, 0]], [1, 0], [0.5, 0.5], 0.5)
+    >>> np.abs(np.diff(pair_walks(p, 2, 3, np.random.default_rng(0)), axis=1)).tolist()
+    [[1, 1, 1], [1, 1, 1]]
+    """
+    runs, steps = check.integer("runs", runs, low=1), check.integer("steps", steps, low=1)
+    draws = check.generator("rng", rng).random((steps + 1, runs))
+    if np.abs(problem.p_mu.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE:
+        raise ValueError("problem has rows of p_mu that sum to less than 1; the chain should be a continuing one")
+    start, rows = np.cumsum(problem.xi), np.cumsum(problem.p_mu, axis=1)
+    paths = np.empty((runs, steps + 1), dtype=np.intp)
+    paths[:, 0] = np.minimum(np.searchsorted(start, draws[0] * start[-1], side="right"), problem.n - 1)
+    for k in range(steps):
+        inside = draws[k + 1, :, None] >= rows[paths[:, k], :-1]  # the last sum is one up to rounding
+        paths[:, k + 1] = inside.sum(axis=1)
+    return paths
+
+
+def gq_ensemble(
+    problem: PredictionProblem,
+    tables: Tables,
+    pairs: NDArray[np.intp],
+    theta0: ArrayLike,
+    *,
+    lam: float,
+    alpha: float,
+    beta: float,
+    every: int = 1,
+    bound: float = 1e8,
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Any variant on many walks at once, in NumPy.
+
+    Parameters
+    ----------
+    problem : PredictionProblem
+        For φ, rewards and γ.
+    pairs : ndarray of int, (runs, steps + 1)
+        The pairs that each walk visits, from `pair_walks`.
+    every : int
+        Keep the weights before the first step and after every `every` steps.
+    bound : float
+        A run with a larger weight has diverged and stays where it is.
+
+    Returns
+    -------
+    theta : (kept, runs, d)
+    diverged : (runs,) of bool
+
+    Examples
+    --------
+    >>> from gqlib.domains import random_mdp
+    >>> mdp, half = random_mdp(np.random.default_rng(0), 2, 2), np.full((2, 2), 0.5)
+    >>> problem = PredictionProblem.on_pairs(mdp, half, half, np.eye(4))
+    >>> tables = variant_tables(mdp, half, half, np.eye(4), 0.5, "corrected")
+    >>> gq_ensemble(problem, tables, np.zeros((3, 9), dtype=int), np.zeros(4), lam=0.5, alpha=0.1, beta=0.1)[0].shape
+    (9, 3, 4)
+    """
+    lam, alpha = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("alpha", alpha, low=0.0)
+    beta, every = check.scalar("beta", beta, low=0.0), check.integer("every", every, low=1)
+    runs, gamma = len(pairs), problem.gamma
+    theta = np.tile(check.array("theta0", theta0, (problem.d,)), (runs, 1))
+    omega, trace = np.zeros_like(theta), np.zeros_like(theta)
+    alive, kept = np.ones((runs, 1), dtype=bool), [theta.copy()]
+    for k in range(pairs.shape[1] - 1):
+        here, after = pairs[:, k], pairs[:, k + 1]
+        phi, u = problem.features[here], tables.u[after]
+        trace = gamma * lam * tables.c[here, None] * trace + phi
+        delta = problem.rewards[here] + (theta * (gamma * u - phi)).sum(axis=1)
+        step = delta[:, None] * trace
+        pull = gamma * (trace * omega).sum(axis=1, keepdims=True) * (u - lam * tables.w[after])
+        theta = theta + alpha * alive * (step - pull)
+        omega = omega + beta * alive * (step - phi * (phi * omega).sum(axis=1, keepdims=True))
+        alive &= (np.abs(theta).max(axis=1) <= bound)[:, None]
+        if (k + 1) % every == 0:
+            kept.append(theta.copy())
+    return np.array(kept), ~alive[:, 0]
+
+
+def corrected_noise(
+    mdp: FiniteMDP,
+    mu: ArrayLike,
+    pi: ArrayLike,
+    problem: PredictionProblem,
+    theta: ArrayLike,
+    omega: ArrayLike,
+    lam: float,
+    *,
+    expected_trace: bool = False,
+) -> NoiseParabola:
+    """The expected trace of the conditional covariance of a corrected GQ direction, given all but A', in σ.
+
+    With B = eθᵀ − mI, m = eᵀω, the noise of a step is γ(σBρ'φ' + λmφ'), so with the covariances under μ of ρφ and φ
+
+        tr Cov = γ²[σ² tr(B C_ρρ Bᵀ) + 2σλm tr(B C_ρ1) + λ²m² tr C].
+
+    `expected_trace` takes E_μφ for w, which removes the terms with λ. The trace is the paper's.
+
+    Examples
+    --------
+    >>> mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.5)
+    >>> p = PredictionProblem.on_pairs(mdp, [[0.5, 0.5]], [[1.0, 0.0]], [[1.0], [3.0]])
+    >>> float(corrected_noise(mdp, [[0.5, 0.5]], [[1.0, 0.0]], p, [1.0], [0.0], 0.0)(1.0))
+    1.25
+    """
+    weights, aux = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
+    lam = check.scalar("lam", lam, low=0.0, high=1.0)
+    behaviour = mdp.policy(mu, "mu")
+    phi = problem.features.reshape(mdp.n_states, mdp.n_actions, -1)
+    weighted = importance_ratios(behaviour, mdp.policy(pi, "pi"))[:, :, None] * phi
+    plain, scaled = (x - np.einsum("sa,sai->si", behaviour, x)[:, None] for x in (phi, weighted))
+    both, mixed, alone = (
+        np.einsum("sa,sai,saj->sij", behaviour, x, y) for x, y in ((scaled, scaled), (scaled, plain), (plain, plain))
+    )
+    to_states = np.where(mdp.is_terminal, 0.0, mdp.transitions.reshape(problem.n, mdp.n_states))
+    moments = np.einsum("ns,nij->sij", to_states, trace_second_moments(problem, lam))  # E[eeᵀ; S' = s]
+    overlap = moments @ aux  # E[m e]
+    m_squared = overlap @ aux
+    quadratic = np.trace(moments, axis1=1, axis2=2) * np.einsum("i,sij,j->s", weights, both, weights)
+    quadratic += m_squared * np.trace(both, axis1=1, axis2=2)
+    quadratic -= 2.0 * np.einsum("i,sij,sj->s", weights, both, overlap)
+    linear = np.einsum("i,sij,sj->s", weights, mixed, overlap) - m_squared * np.trace(mixed, axis1=1, axis2=2)
+    constant = m_squared * np.trace(alone, axis1=1, axis2=2)
+    gamma2, kept = problem.gamma**2, 0.0 if expected_trace else lam
+    return NoiseParabola(
+        quadratic=float(gamma2 * quadratic.sum()),
+        linear=float(gamma2 * 2.0 * kept * linear.sum()),
+        constant=float(gamma2 * kept**2 * constant.sum()),
+    )
+
+
+def trace_variance_limit(problem: PredictionProblem, ratios: ArrayLike) -> float:
+    """The λ at which the second moment of the *weighted* trace stops being finite; above 1 it always is.
+
+    E[eeᵀ] is carried on by γ²λ²ρ_j²P^μ_ij = γ²λ²ρ_jP^π_ij: finite as long as γλ√r < 1, r the radius of ρ_jP^π_ij.
+
+    Examples
+    --------
+    Two actions, π takes one of them always: r = 2.
+
+    >>> mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.9)
+    >>> p = PredictionProblem.on_pairs(mdp, [[0.5, 0.5]], [[1.0, 0.0]], np.eye(2))
+    >>> round(trace_variance_limit(p, [[2.0, 0.0]]), 4) == round(1 / (0.9 * 2**0.5), 4)
+    True
+    """
+    rho = check.array("ratios", np.ravel(ratios), (problem.n,))
+    radius = float(np.abs(np.linalg.eigvals(problem.p_pi * rho)).max())
+    return float(np.inf) if problem.gamma == 0.0 or radius == 0.0 else float(1.0 / (problem.gamma * np.sqrt(radius)))

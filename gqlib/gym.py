@@ -1,0 +1,188 @@
+"""An adapter for Gymnasium: from an environment with discrete actions to a tile coder, and the loop that learns.
+
+Gymnasium is imported where it is needed (`pip install gqlib[gym]`); any object with its `reset` and `step` will do for
+`play`. What Gymnasium calls *terminated* ends the return; *truncated* (a time limit) does not, and the last update
+bootstraps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.agent import Agent, TileCoder
+from gqlib.store import Arrays, canonical_json
+
+
+@dataclass(frozen=True)
+class Played:
+    """What happened, one entry an episode: undiscounted returns, lengths, and whether a time limit cut it off."""
+
+    returns: Array
+    lengths: NDArray[np.int64]
+    truncated: NDArray[np.bool_]
+
+
+def tile_coder(
+    env: Any, *, low: ArrayLike | None = None, high: ArrayLike | None = None, **options: Any
+) -> TileCoder:
+    """A tile coder for the observation box of an environment, one block of tiles for each action.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        With a flat Box of observations and Discrete actions.
+    low, high : array_like, (n,), optional
+        Corners of the box to tile; needed where the environment's own are infinite, advised where they are far out.
+    **options
+        Those of `gqlib.agent.TileCoder`.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> coder = tile_coder(gymnasium.make("MountainCar-v0"), memory=2048)
+    >>> coder.low.round(2).tolist(), coder.actions
+    ([-1.2, -0.07], 3)
+    """
+    from gymnasium.spaces import Box, Discrete
+
+    box, actions = env.observation_space, env.action_space
+    if not isinstance(box, Box) or len(box.shape) != 1:
+        raise ValueError(f"env has observations {check.brief(box)}; they should be a Box with one dimension")
+    if not isinstance(actions, Discrete) or actions.start != 0:
+        raise ValueError(f"env has actions {check.brief(actions)}; they should be Discrete from 0 on")
+    corners = []
+    for name, given, own in (("low", low, box.low), ("high", high, box.high)):
+        corner = np.asarray(own if given is None else given, dtype=np.float64)
+        # Single-precision spaces write "infinite" as 3.4e38 as well.
+        if (np.abs(corner) > 1e30).any():
+            raise ValueError(f"env has an infinite {name} {check.brief(corner)}; {name} should be given, and finite")
+        corners.append(corner)
+    return TileCoder(corners[0], corners[1], int(actions.n), **options)
+
+
+def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True) -> Played:
+    """Episodes of an agent in an environment; with `learn` False it follows its greedy policy and stays as it is.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+    agent : Agent
+    episodes : int
+    seed : int
+        Of the environment, at its first reset.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> env = gymnasium.make("CartPole-v1")
+    >>> coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], memory=512)
+    >>> played = play(env, Agent(coder, np.random.default_rng(0)), 2, seed=0)
+    >>> bool((played.returns == played.lengths).all())
+    True
+    """
+    count = check.integer("episodes", episodes, low=1)
+    returns, lengths, truncated = np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+    choose = agent.act if learn else agent.greedy
+    for episode in range(count):
+        state, _ = env.reset(seed=check.integer("seed", seed, low=0) if episode == 0 else None)
+        action, ended, cut = choose(state), False, False
+        while not (ended or cut):
+            next_state, reward, ended, cut, _ = env.step(action)
+            next_action = choose(next_state)
+            if learn:
+                agent.learn(state, action, float(reward), next_state, next_action, terminated=bool(ended))
+            returns[episode] += float(reward)
+            lengths[episode] += 1
+            state, action = next_state, next_action
+        truncated[episode] = cut and not ended
+        if learn:
+            agent.end_episode()
+    return Played(returns, lengths, truncated)
+
+
+@dataclass(frozen=True)
+class GymSetting:
+    """A control experiment in a Gymnasium environment, as data for `gqlib.sweep`.
+
+    Parameters
+    ----------
+    env : str
+        The name under which Gymnasium knows it.
+    options : str
+        Arguments of `gymnasium.make` as JSON.
+    low, high, tiles_per_side, tilings, memory
+        Of the tile coder; empty corners stand for the environment's own.
+    sigma, lam, gamma, alpha, eta, epsilon, target, corrected
+        Of `gqlib.agent.Agent`.
+    episodes, max_steps : int
+
+    Examples
+    --------
+    >>> GymSetting("CartPole-v1").key == GymSetting("CartPole-v1", sigma=0.0).key
+    True
+    """
+
+    env: str
+    options: str = "{}"
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    tiles_per_side: int | tuple[int, ...] = 8
+    tilings: int = 8
+    memory: int = 2048
+    sigma: float = 0.0
+    lam: float = 0.9
+    gamma: float = 0.99
+    alpha: float = 0.01
+    eta: float = 1.0
+    epsilon: float = 0.1
+    target: str = "epsilon-greedy"
+    corrected: bool = False
+    episodes: int = 100
+    max_steps: int = 200
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the setting as canonical JSON."""
+        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()
+
+
+def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
+    """Run a setting: returns, lengths and truncated, (runs, episodes), and ‖θ‖ at the end, (runs,).
+
+    Run number r is decided by (seed, r) and the setting: environment and exploration have their own streams, shared by
+    settings, so that differences between settings are paired.
+    """
+    import gymnasium
+
+    options = json.loads(setting.options)
+    if not isinstance(options, dict):
+        raise ValueError(f"options is {setting.options!r}; it should be a JSON object")
+    kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": []}
+    for run in range(first_run, first_run + runs):
+        env = gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **options)
+        coder = tile_coder(
+            env,
+            low=setting.low or None,
+            high=setting.high or None,
+            tiles_per_side=setting.tiles_per_side,
+            tilings=setting.tilings,
+            memory=setting.memory,
+        )
+        explore, world = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
+        names = ("sigma", "lam", "gamma", "alpha", "eta", "epsilon", "target", "corrected")
+        agent = Agent(coder, np.random.default_rng(explore), **{name: getattr(setting, name) for name in names})
+        played = play(env, agent, setting.episodes, seed=int(world.generate_state(1)[0]))
+        env.close()
+        for name in ("returns", "lengths", "truncated"):
+            kept[name].append(getattr(played, name))
+        kept["theta_norm"].append(np.linalg.norm(agent.theta))
+    return {name: np.array(rows) for name, rows in kept.items()}

@@ -1,0 +1,215 @@
+"""The tile coder for boxes, the learner with act and learn, and the adapter for Gymnasium."""
+
+import numpy as np
+import pytest
+
+from gqlib import FiniteMDP
+from gqlib.agent import Agent, TileCoder
+from gqlib.corrected import corrected_gq_step
+from gqlib.gym import GymSetting, gym_runs, play, tile_coder
+from gqlib.learners import gq_step
+from gqlib.tiles3 import IHT, tiles
+
+
+def table(state):
+    """Two states, two actions, one weight for each pair."""
+    return np.eye(4)[2 * state : 2 * state + 2]
+
+
+def test_coder_gives_the_tiles_of_tiles3():
+    coder = TileCoder([-1.0, 0.0], [1.0, 2.0], 3, tiles_per_side=[4, 8], tilings=8, memory=4096)
+    memory = IHT(4096)
+    for state in np.random.default_rng(0).uniform([-1.0, 0.0], [1.0, 2.0], (50, 2)):
+        scaled = [(state[0] + 1.0) * 2.0, state[1] * 4.0]
+        wanted = [tiles(memory, 8, scaled, [a]) for a in range(3)]
+        assert coder.active(state).tolist() == wanted
+        assert coder(state).sum(axis=1).tolist() == [8.0, 8.0, 8.0]
+    assert coder.overfull == 0
+
+
+def test_coder_remembers_cells_without_changing_them():
+    fresh, used = (TileCoder([0.0], [1.0], 2, tiles_per_side=5, tilings=4, memory=256) for _ in range(2))
+    points = np.random.default_rng(1).random(40)[:, None]
+    first = [used.active(x).tolist() for x in points]
+    assert [used.active(x).tolist() for x in points] == first
+    assert [fresh.active(x).tolist() for x in points] == first
+
+
+def test_coder_moves_points_to_the_edge_and_counts_what_does_not_fit():
+    coder = TileCoder([0.0], [1.0], 1, tiles_per_side=4, tilings=2, memory=3)
+    assert (coder([-5.0]) == coder([0.0])).all()
+    for x in np.linspace(0, 1, 20):
+        coder([x])
+    assert coder.overfull > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [({"high": [0.0]}, "high"), ({"low": [-np.inf]}, "low"), ({"tiles_per_side": 0}, "tiles_per_side"),
+     ({"tiles_per_side": [2, 2]}, "tiles_per_side"), ({"tilings": 0}, "tilings"), ({"memory": 0}, "memory")],
+)  # fmt: skip
+def test_coder_refuses(change, name):
+    arguments = {"low": [0.0], "high": [1.0], "actions": 2} | change
+    with pytest.raises(ValueError, match=name):
+        TileCoder(**arguments)
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+@pytest.mark.parametrize("target", ["greedy", "epsilon-greedy"])
+def test_learn_is_the_reference_step(corrected, target):
+    agent = Agent(table, np.random.default_rng(2), sigma=0.6, lam=0.8, gamma=0.9, alpha=0.1, eta=0.5, epsilon=0.4,
+                  target=target, corrected=corrected)  # fmt: skip
+    rng, theta, omega, trace = np.random.default_rng(3), *np.zeros((3, 4))
+    for _ in range(60):
+        state, action, after, taken = rng.integers(2, size=4)
+        reward, terminated = rng.standard_normal(), bool(rng.random() < 0.2)
+        values = table(after) @ theta
+        mu = np.full(2, 0.2)
+        mu[int(values[1] > values[0] + 1e-10)] += 0.6
+        pi = mu if target == "epsilon-greedy" else (mu > 0.5).astype(float)
+        alive = 0.0 if terminated else 1.0
+        seen = (table(state)[action], reward, alive * table(after)[taken], alive * (pi @ table(after)))
+        rates = {"sigma": 0.6, "lam": 0.8, "gamma": 0.9, "alpha": 0.1, "beta": 0.05}
+        if corrected:
+            theta, omega, trace, delta = corrected_gq_step(
+                theta, omega, trace, *seen, rho_next=pi[taken] / mu[taken],
+                phi_next_traced=alive * (mu @ table(after)), **rates,
+            )  # fmt: skip
+        else:
+            theta, omega, trace, delta = gq_step(theta, omega, trace, *seen, **rates)
+        got = agent.learn(int(state), int(action), reward, int(after), int(taken), terminated=terminated)
+        assert np.isclose(got, delta, rtol=1e-12)
+        if terminated:
+            agent.end_episode()
+            trace = np.zeros(4)
+    assert np.allclose(agent.theta, theta, rtol=1e-12)
+
+
+def test_act_explores_as_often_as_it_says_and_breaks_ties_by_order():
+    agent = Agent(lambda state: np.eye(3), np.random.default_rng(4), epsilon=0.3)
+    actions = [agent.act(None) for _ in range(6000)]
+    share = np.bincount(actions, minlength=3) / 6000
+    assert np.abs(share - [0.8, 0.1, 0.1]).max() < 0.02
+    assert agent.greedy(None) == 0
+
+
+def test_learns_the_better_action_of_a_small_mdp():
+    # action 1 in state 0 pays 1 and leads to state 1, which pays nothing and returns
+    moves = np.zeros((2, 2, 2))
+    moves[0, 0, 0] = moves[0, 1, 1] = 1.0
+    moves[1, :, 0] = 1.0
+    mdp = FiniteMDP(moves, [[0.4, 1.0], [0.0, 0.0]], 0.9)
+    rng = np.random.default_rng(5)
+    agent = Agent(table, rng, sigma=0.3, lam=0.5, gamma=0.9, alpha=0.2, eta=1.0, epsilon=0.2, corrected=True)
+    state, action = 0, agent.act(0)
+    for _ in range(4000):
+        after = int(np.argmax(mdp.transitions[state, action]))
+        following = agent.act(after)
+        agent.learn(state, action, mdp.rewards[state, action], after, following, terminated=False)
+        state, action = after, following
+    best = np.array([mdp.v([p, [0.5, 0.5]])[0] for p in ([1.0, 0.0], [0.0, 1.0])]).argmax()
+    assert agent.greedy(0) == best == 1
+
+
+@pytest.mark.parametrize(
+    "change", [{"sigma": 2.0}, {"epsilon": -0.1}, {"target": "soft"}, {"alpha": 0.0}, {"eta": -1.0}]
+)
+def test_agent_refuses_settings(change):
+    with pytest.raises(ValueError, match=next(iter(change))):
+        Agent(table, np.random.default_rng(0), **change)
+
+
+def test_agent_refuses_wrong_features_generators_and_actions():
+    with pytest.raises(ValueError, match="rng"):
+        Agent(table, 5)
+    with pytest.raises(ValueError, match="features"):
+        Agent(np.eye(2), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="theta"):
+        _ = Agent(table, np.random.default_rng(0)).theta
+    agent = Agent(lambda state: np.ones((2, 3 + state)), np.random.default_rng(0))
+    agent.act(0)
+    with pytest.raises(ValueError, match=r"should be \(actions, 3\)"):
+        agent.act(1)
+    with pytest.raises(ValueError, match="next_action"):
+        agent.learn(0, 1, 0.0, 0, 2, terminated=False)
+
+
+class Corridor:
+    """Steps 0..3 to the right; ends at 3, or is cut off after 5 steps."""
+
+    def reset(self, seed=None):
+        self.at, self.age = 0, 0
+        return np.array([self.at / 3]), {}
+
+    def step(self, action):
+        self.at, self.age = max(0, self.at + (1 if action == 1 else -1)), self.age + 1
+        return np.array([self.at / 3]), -1.0, self.at == 3, self.age == 5, {}
+
+
+def test_play_counts_and_tells_ends_from_cuts():
+    class Always:
+        def __init__(self, action):
+            self.flags, self.episodes = [], 0
+            self.greedy = self.act = lambda state: action
+
+        def learn(self, *seen, terminated):
+            self.flags.append(terminated)
+
+        def end_episode(self):
+            self.episodes += 1
+
+    right, left = Always(1), Always(0)
+    won, lost = play(Corridor(), right, 2, seed=0), play(Corridor(), left, 1, seed=0)
+    assert won.lengths.tolist() == [3, 3]
+    assert won.returns.tolist() == [-3.0, -3.0]
+    assert not won.truncated.any()
+    assert right.flags == [False, False, True] * 2
+    assert right.episodes == 2
+    assert lost.truncated.tolist() == [True]
+    assert left.flags == [False] * 5
+    watched = Always(1)
+    play(Corridor(), watched, 1, seed=0, learn=False)
+    assert watched.flags == []
+
+
+def test_play_learns_the_corridor_and_is_reproducible():
+    def run():
+        coder = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, memory=128)
+        agent = Agent(coder, np.random.default_rng(6), alpha=0.1, eta=0.1, lam=0.8, gamma=1.0)
+        return play(Corridor(), agent, 60, seed=1).lengths, play(Corridor(), agent, 1, seed=1, learn=False).lengths
+
+    (first, greedy), (second, _) = run(), run()
+    assert (first == second).all()
+    assert greedy.tolist() == [3]
+
+
+def test_tile_coder_of_gymnasium_environments():
+    import gymnasium
+
+    car = tile_coder(gymnasium.make("MountainCar-v0"), memory=64)
+    assert (car.actions, car.size) == (3, 64)
+    pole = gymnasium.make("CartPole-v1")
+    with pytest.raises(ValueError, match="infinite low"):
+        tile_coder(pole)
+    with pytest.raises(ValueError, match="Discrete"):
+        tile_coder(gymnasium.make("Pendulum-v1"))
+    with pytest.raises(ValueError, match="Box"):
+        tile_coder(gymnasium.make("FrozenLake-v1"))
+
+
+def test_gym_runs_depend_on_setting_seed_and_run_index_alone():
+    setting = GymSetting("MountainCar-v0", memory=256, tiles_per_side=4, tilings=4, episodes=2, max_steps=30)
+    both = gym_runs(setting, 2, 7, first_run=0)
+    second = gym_runs(setting, 1, 7, first_run=1)
+    assert both["lengths"].tolist() == [[30, 30], [30, 30]]
+    assert both["truncated"].all()
+    for name in both:
+        assert (both[name][1:] == second[name]).all()
+    assert (both["theta_norm"][0] != both["theta_norm"][1]).all()
+
+
+def test_gym_settings_have_stable_keys_and_refuse_wrong_values():
+    one, two = GymSetting("CartPole-v1", sigma=0.5), GymSetting("CartPole-v1", sigma=0.25)
+    assert one.key == GymSetting("CartPole-v1", sigma=0.5).key != two.key
+    with pytest.raises(ValueError, match="options"):
+        gym_runs(GymSetting("CartPole-v1", options="[1]"), 1, 0, first_run=0)
