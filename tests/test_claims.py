@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,14 @@ GOOD = {
 }
 
 
+@cache
 def labels_before_code(chapter):
     """Labels of a chapter's text that stand directly before a code cell."""
     text = (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
     return set(re.findall(r"^\(([\w-]+)\)=\n+```\{code-cell\}", text, flags=re.MULTILINE))
 
 
+@cache
 def test_functions(path):
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
