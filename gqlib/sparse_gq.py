@@ -11,9 +11,9 @@ rest*, −αγum and −βφ(φᵀω), is sparse. The two scalars follow by
     m ← ρm + φᵀω,      n ← ρ²n + 2ρφᵀe_old + ‖φ‖²      (trace)
     m ← m + β(δn − (φᵀω)(φᵀe))                          (ω).
 
-*Flush.* T += gE, W += hE, E *= c, c = 1, g = h = 0 on the touched entries. θ_i = T_i + gE_i is a difference of terms as
-large as gφ_i/c, so its error is about 10⁻¹⁶/c: cancellation asks for a flush at c near 10⁻⁴, long before c underflows.
-A flush forgets entries of E below `NEGLIGIBLE`, whose effect on θ is far below rounding; that bounds the number of
+*Flush.* T ← T + gE, W ← W + hE, E ← cE, c = 1, g = h = 0 on the touched entries. θ_i = T_i + gE_i is a difference of
+terms as large as gφ_i/c, so its error is about 10⁻¹⁶/c: cancellation asks for a flush at c near 10⁻⁴, long before
+c underflows. A flush forgets entries of E below `NEGLIGIBLE`, whose effect on θ is far below rounding; that bounds the number of
 touched entries by K·(20/4 + 1) times the steps between two flushes, so that the average cost stays O(K).
 """
 

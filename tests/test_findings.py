@@ -155,6 +155,18 @@ def test_sigma_matters_in_every_cell(totals):
     assert better["epsilon-greedy"] > worse["epsilon-greedy"]
 
 
+def test_gq_diverges_with_the_greedy_target_where_eta_is_small(stored):
+    study = stored["sensitivity"]
+    for k, target in product(range(1, 11), experiments.TARGETS):
+        lost = float(cell(study, target=target, variation=f"eta 2^-{k}")["diverged"].mean())
+        assert (lost > 0.4) == (target == "greedy" and k >= 4)
+
+
+def test_at_alpha_002_nearly_every_run_diverges(stored):
+    study = stored["sensitivity"]
+    assert float(cell(study, variation="alpha 0.02")["diverged"].mean()) > 0.9
+
+
 def test_the_procedure_of_the_paper_often_names_another_winner(totals):
     rng = np.random.default_rng(6)
     on_policy = [rows for key, rows in totals.items() if key[0] == "epsilon-greedy"]
