@@ -95,12 +95,17 @@ def count_verdicts(claims: Iterable[Claim]) -> dict[str, int]:
 
 
 def render(claims: Iterable[Claim], *, links: bool = False) -> str:
-    """The claims as a Markdown table, one line each; with `links`, evidence cells link into the book."""
-    rows = ["| where | the paper says | verdict | evidence |", "|---|---|---|---|"]
+    """The claims as a Markdown table, one row each; with `links`, each chapter links to its first cell of evidence."""
+    rows = ["| where | what the paper says, *and what holds* | verdict | shown in |", "|---|---|---|---|"]
     for claim in claims:
-        cells = [f"[{chapter}](#{label})" if links else chapter for chapter, label in claim.cells]
-        told = claim.correction or claim.readings
-        text = claim.says + (f" **{told}**" if told else "")
-        columns = [f"{claim.section}, {claim.label}", text, claim.verdict, ", ".join(dict.fromkeys(cells))]
+        first = dict(reversed(claim.cells))
+        shown = [
+            f"[{chapter.replace('_', ' ')}](#{first[chapter]})" if links else chapter.replace("_", " ")
+            for chapter in dict.fromkeys(chapter for chapter, _ in claim.cells)
+        ]
+        # A star is a solution here, as in θ*, and not the beginning of emphasis.
+        said, told = (part.replace("*", "\\*") for part in (claim.says, claim.correction or claim.readings))
+        text = said + (f" *{told}*" if told else "")
+        columns = [f"{claim.section}, {claim.label}", text, claim.verdict, ", ".join(shown)]
         rows.append("| " + " | ".join(column.replace("|", "\\|").replace("\n", " ") for column in columns) + " |")
     return "\n".join(rows)

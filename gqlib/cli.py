@@ -139,4 +139,4 @@ def _claims(arguments: argparse.Namespace) -> None:
 
 
 def _bench(arguments: argparse.Namespace) -> None:
-    resolve("gqlib.fast.bench:main")(["--json"] if arguments.json else [])
+    resolve("gqlib.bench:main")(["--json"] if arguments.json else [])

@@ -12,9 +12,9 @@ rest*, −αγum and −βφ(φᵀω), is sparse. The two scalars follow by
     m ← m + β(δn − (φᵀω)(φᵀe))                          (ω).
 
 *Flush.* T ← T + gE, W ← W + hE, E ← cE, c = 1, g = h = 0 on the touched entries. θ_i = T_i + gE_i is a difference of
-terms as large as gφ_i/c, so its error is about 10⁻¹⁶/c: cancellation asks for a flush at c near 10⁻⁴, long before
-c underflows. A flush forgets entries of E below `NEGLIGIBLE`, whose effect on θ is far below rounding; that bounds the number of
-touched entries by K·(20/4 + 1) times the steps between two flushes, so that the average cost stays O(K).
+terms as large as gφ_i/c, so its error is about 10⁻¹⁶/c: cancellation asks for a flush at c near 10⁻⁴, long before c
+underflows. A flush forgets entries of E below `NEGLIGIBLE`, whose effect on θ is far below rounding; that bounds the
+number of touched entries by K·(20/4 + 1) times the steps between two flushes, so that the average cost stays O(K).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def epsilon_greedy(row: Array, epsilon: float) -> Array:
 
     Examples
     --------
-    >>> epsilon_greedy(np.array([0.0, 1.0]), 0.1).tolist()
+    >>> epsilon_greedy(np.array([0.0, 1.0]), 0.1).round(4).tolist()
     [0.05, 0.95]
     """
     probabilities = np.full(len(row), epsilon / len(row))
