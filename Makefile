@@ -48,7 +48,7 @@ bench: $(STAMP) ## measure the speed claims and print ratios
 
 lock: ## resolve pyproject.toml anew into requirements.lock (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: python3 -m pip install uv"; exit 1; }
-	uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --strip-extras \
+	uv pip compile --universal --generate-hashes --no-header --no-emit-index-url \
 	  --python-version 3.11 --all-extras --quiet pyproject.toml -o requirements.lock
 
 clean: ## remove the environment and everything built
