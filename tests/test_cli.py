@@ -141,6 +141,8 @@ def test_ctrl_c_leaves_a_store_to_resume_from_and_says_how(tmp_path: Path, worke
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell without job control starts background jobs with SIGINT ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     store = tmp_path / "an out" / ".store"
     while len(list(store.glob("*.npz"))) < 3:
