@@ -1,0 +1,293 @@
+r"""The PDF edition: the same pages as the HTML book, arranged and set for paper by Sphinx's LaTeX builder.
+
+Settings that repeat what is said elsewhere are taken from there: macros of formulas from MathJax's configuration, the
+title page from CITATION.cff, the parts from the captions in `_toc.yml`. When the pages have been put together:
+
+- the first page becomes a chapter without a number, and every caption a part, so that chapters, figures and theorems
+  have the numbers of the HTML edition;
+- code that is folded there is left out here, solutions are unfolded, and the caption of a figure that is live there
+  says so;
+- a table whose lines do not fit gets columns after the length of their contents, and may run over pages;
+- names in typewriter may be broken after `_`, `.` and `/`, so that they do not run into the margin.
+
+Nothing here touches another builder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from sphinx import addnodes
+
+ROOT = Path(__file__).parents[2]
+BREAK = "\u200b"  # where a long name may be broken
+LINE = 105  # characters of a table's line, at its size of type
+WIDER = 1.35  # typewriter against roman
+SHORT = 14  # characters of a name that is never broken
+
+PREAMBLE = r"""
+\usepackage{newunicodechar}
+\newunicodechar{ᵀ}{\textsuperscript{T}}
+\newunicodechar{^^^^200b}{\hspace{0pt}}
+\addto\captionsenglish{\renewcommand{\contentsname}{Contents}}
+\setcounter{tocdepth}{1}
+% Tables: smaller, and without a number on the pages that continue them, for they have none.
+\makeatletter
+\g@addto@macro\sphinxatlongtablestart{\footnotesize}
+\g@addto@macro\sphinxattablestart{\footnotesize}
+\makeatother
+\renewcommand{\sphinxtablecontinued}[1]{}
+\emergencystretch=2em
+"""
+
+# matplotlib brings this font along; it has every letter that code and its output use.
+FONT = "DejaVuSansMono"
+FACES = ("", "-Bold", "-Oblique", "-BoldOblique")
+FONTS = r"""
+\setmainfont{FreeSerif}[Extension=.otf, ItalicFont=*Italic, BoldFont=*Bold, BoldItalicFont=*BoldItalic]
+\setsansfont{FreeSans}[Extension=.otf, ItalicFont=*Oblique, BoldFont=*Bold, BoldItalicFont=*BoldOblique]
+\setmonofont{DejaVuSansMono}[Path=./, Extension=.ttf, Scale=0.86, BoldFont=*-Bold, ItalicFont=*-Oblique,
+  BoldItalicFont=*-BoldOblique]
+"""
+
+TITLE_PAGE = r"""
+\begin{titlepage}
+\raggedright\sffamily
+\vspace*{0.16\textheight}
+{\Huge\bfseries %(title)s\par}
+\vspace{3ex}
+{\Large One paper, derived again, run and judged claim by claim\par}
+\vspace{8ex}
+{\large %(authors)s\par}
+\vspace{1ex}
+Version %(version)s, %(date)s\par
+\vfill
+\normalfont
+The paper is by %(paper_authors)s: \emph{%(paper)s}, %(year)s.
+They are not the authors of this edition, which is independent of them.\par
+\vspace{1.5ex}
+This is the book on paper.
+The HTML edition, from the same source, has live figures, and the code of some figures and tables that is left out here;
+every chapter is also a notebook that runs.
+Numbers of chapters, figures and theorems are the same in both.\par
+\vspace{1.5ex}
+Code: MIT. Prose and figures: CC BY 4.0.\par
+\end{titlepage}
+"""
+
+
+def macros(definitions: dict[str, Any]) -> str:
+    r"""MathJax's macros in LaTeX; some, such as \T, mean something else there before."""
+    lines = []
+    for name, definition in definitions.items():
+        body, count = (definition, 0) if isinstance(definition, str) else [*definition, 0][:2]
+        arguments = f"[{count}]" if count else ""
+        lines.append(rf"\providecommand{{\{name}}}{{}}\renewcommand{{\{name}}}{arguments}{{{body}}}")
+    return "\n".join(lines)
+
+
+def title_page() -> str:
+    """The title page, after CITATION.cff."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    paper = cited["references"][0]
+    names = [f"{author['given-names']} {author['family-names']}" for author in paper["authors"]]
+    return TITLE_PAGE % {
+        "title": cited["title"],
+        "authors": ", ".join(author["name"] for author in cited["authors"]),
+        "version": cited["version"],
+        "date": cited["date-released"],
+        "paper": paper["title"],
+        "paper_authors": f"{', '.join(names[:-1])} and {names[-1]}",
+        "year": paper["year"],
+    }
+
+
+def configure(app: Any, config: Any) -> None:
+    """Set what LaTeX needs; other builders do not look at it."""
+    import matplotlib
+
+    fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    config.latex_additional_files = [str(fonts / f"{FONT}{face}.ttf") for face in FACES]
+    config.latex_use_xindy = False
+    config.latex_elements = {
+        "papersize": "a4paper",
+        "pointsize": "10pt",
+        "extraclassoptions": "openany,oneside",
+        "sphinxsetup": "hmargin=2.2cm, vmargin={2.4cm,2.6cm}, verbatimhintsturnover=false",
+        "fontpkg": FONTS,
+        "fncychap": "",
+        "fvset": r"\fvset{fontsize=\footnotesize}",
+        "figure_align": "!htb",
+        "maketitle": title_page(),
+        "preamble": PREAMBLE + macros(config.mathjax3_config["tex"]["macros"]),
+    }
+
+
+def keep_captions(app: Any, doctree: nodes.document) -> None:
+    """Note the captions of the contents on the nodes that outlive them."""
+    if app.builder.format == "latex":
+        for toctree in doctree.findall(addnodes.toctree):
+            toctree.parent["part"] = (toctree.get("caption"), toctree.get("numbered"))
+
+
+def latex(text: str) -> nodes.raw:
+    """LaTeX, as it is."""
+    return nodes.raw("", f"\n{text}\n", format="latex")
+
+
+def arrange(book: nodes.document) -> None:
+    """Make a chapter of the first page's text and parts of the captions."""
+    root = next(iter(book.findall(nodes.section)))
+    parts = [node for node in root.children if isinstance(node, nodes.compound) and "part" in node]
+    first = [node for node in root.children[1:] if node not in parts]
+    about = nodes.section("", nodes.title("", "About this book"), *first, ids=["about-this-book"], docname="index")
+    title = root.children[0]
+    root.children = []
+    root += [title, latex(r"\setcounter{secnumdepth}{-1}"), about]
+    for node in parts:
+        caption, numbered = node["part"]
+        depth = rf"\setcounter{{secnumdepth}}{{{1 if numbered else -1}}}"
+        name = re.sub(r"^[IVX]+\. ", "", caption)
+        root += [latex(rf"{depth}\part{{{name}}}"), node]
+
+
+def is_container(node: nodes.Node, name: str) -> bool:
+    """Whether this is a container of the class."""
+    return isinstance(node, nodes.container) and name in node["classes"]
+
+
+def leave_out_folded_code(book: nodes.document) -> None:
+    """Remove the input of the cells that hide it."""
+    for cell in list(book.findall(lambda node: is_container(node, "tag_hide-input"))):
+        for part in [child for child in cell.children if is_container(child, "cell_input")]:
+            cell.remove(part)
+
+
+def announce_live_figures(book: nodes.document) -> None:
+    """Move the sentence that stands for a live figure into the caption of the static one."""
+    from gqlib.explore import PLAIN
+
+    caption = None
+    for node in list(book.findall()):
+        if isinstance(node, nodes.caption):
+            caption = node
+        elif isinstance(node, nodes.literal_block) and node.astext().strip() == PLAIN:
+            assert caption is not None, "a live figure without its static one"
+            caption += [nodes.Text(" "), nodes.emphasis("", PLAIN)]
+            node.parent.remove(node)
+
+
+def set_proofs(book: nodes.document) -> None:
+    """Set proofs as text that ends in a square, not in a box."""
+    for node in list(book.findall(lambda node: isinstance(node, nodes.admonition) and "proof" in node["classes"])):
+        start = node.children[0]
+        if not (isinstance(start, nodes.paragraph) and start.astext().startswith("Proof. ")):
+            continue
+        words = start[0]
+        start.replace(words, [nodes.emphasis("", "Proof."), nodes.Text(words.astext().removeprefix("Proof."))])
+        node.parent.replace(node, [*node.children, latex(r"\noindent\hspace*{\fill}\(\square\)\par\medskip")])
+
+
+def refer_to_exercises(app: Any, book: nodes.document) -> None:
+    """Lead references from other chapters to the labels that exercises have in LaTeX, by the exercise's number."""
+    for node in list(book.findall(addnodes.number_reference)):
+        document, _, label = node.get("refuri", "").removeprefix("%").partition("#")
+        number = app.env.toc_fignumbers.get(document, {}).get("exercise", {}).get(label)
+        if number is not None:
+            text = app.config.numfig_format["exercise"] % ".".join(map(str, number))
+            node.parent.replace(node, nodes.raw("", rf"\hyperref[exercise:{label}]{{{text}}}", format="latex"))
+
+
+def length(node: nodes.Node) -> float:
+    """About how many characters wide the node is when set in one line."""
+    if isinstance(node, nodes.math):
+        return 1.2 * len(re.sub(r"\\[a-zA-Z]+|\\.", "x", node.astext()).translate(dict.fromkeys(map(ord, "{}^_ "))))
+    if isinstance(node, nodes.Text):
+        return len(node.astext().replace(BREAK, "")) * (WIDER if isinstance(node.parent, nodes.literal) else 1)
+    return sum(map(length, node.children))
+
+
+def longest_piece(node: nodes.Node) -> float:
+    """About how wide the widest piece is that cannot be broken."""
+    if isinstance(node, nodes.math):
+        return min(length(node), 0.4 * LINE)
+    if isinstance(node, nodes.Text):
+        factor = WIDER if isinstance(node.parent, nodes.literal) else 1.1
+        return factor * max(map(len, re.split(rf"[\s{BREAK}-]", node.astext())))
+    return max(map(longest_piece, node.children), default=0)
+
+
+def widths(columns: list[list[nodes.entry]]) -> list[float] | None:
+    """Widths for the columns, or None where every line fits as it is."""
+    whole = [max(map(length, column)) + 2 for column in columns]
+    if sum(whole) <= LINE:
+        return None
+    least = [max(map(longest_piece, column)) + 2 for column in columns]
+    content = [sum(map(length, column)) for column in columns]
+    given = list(least)
+    for _ in columns:  # what a column does not need goes to the others
+        hungry = [i for i in range(len(columns)) if given[i] < whole[i]]
+        spare, share = LINE - sum(given), sum(content[i] for i in hungry)
+        if spare <= 0:
+            break
+        for i in hungry:
+            given[i] = min(whole[i], given[i] + spare * content[i] / share)
+    return given
+
+
+def fit_tables(book: nodes.document) -> None:
+    """Give every table columns that keep it on the page."""
+    for table in list(book.findall(nodes.table)):
+        rows = [[entry for entry in row.children if isinstance(entry, nodes.entry)] for row in table.findall(nodes.row)]
+        if len({len(row) for row in rows}) != 1:
+            continue
+        given = widths([list(column) for column in zip(*rows, strict=True)])
+        if given is None:
+            spec = "l" * len(rows[0])
+        else:
+            table["classes"] = [*table.get("classes", []), "longtable"]
+            total = sum(given)
+            spec = "".join(rf">{{\raggedright\arraybackslash}}\Y{{{width / total:.3f}}}" for width in given)
+        table.parent.insert(table.parent.index(table), addnodes.tabular_col_spec(spec=spec))
+
+
+def inline_names(book: nodes.document) -> Iterator[nodes.Text]:
+    """The long names in typewriter that stand in running text or a table."""
+    for literal in book.findall(nodes.literal):
+        parent = literal.parent
+        while parent is not None and not isinstance(parent, (nodes.title, nodes.caption)):
+            parent = parent.parent
+        if parent is None:
+            yield from (text for text in literal.findall(nodes.Text) if len(text) > SHORT)
+
+
+def allow_breaks(book: nodes.document) -> None:
+    """Let long names be broken where a reader would."""
+    for text in list(inline_names(book)):
+        text.parent.replace(text, nodes.Text(re.sub(r"(?<=[_./:,(=])(?=[^_./:,(=])", BREAK, text.astext())))
+
+
+def prepare(app: Any, book: nodes.document, docname: str) -> None:
+    """The hook: change the tree of the whole book in place."""
+    if app.builder.format != "latex":
+        return
+    arrange(book)
+    leave_out_folded_code(book)
+    announce_live_figures(book)
+    set_proofs(book)
+    refer_to_exercises(app, book)
+    allow_breaks(book)
+    fit_tables(book)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the hooks, after those of the other extensions."""
+    app.connect("config-inited", configure, priority=100)
+    app.connect("doctree-read", keep_captions, priority=900)
+    app.connect("doctree-resolved", prepare, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

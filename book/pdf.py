@@ -1,0 +1,90 @@
+"""Build the PDF edition: `python book/pdf.py [--check] [FOLDER]`; --check only looks for TeX. Standard library only.
+
+The book's pages become LaTeX by jupyter-book (book/_ext/latex_edition.py), then a PDF by latexmk and xelatex.
+TeX goes on where it should not: a reference that leads nowhere is printed as ??, a letter that a font lacks as nothing.
+The log knows of both, and either fails the build.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "gradient-q-sigma-lambda"  # as in _config.yml
+TOOLS = ("xelatex", "latexmk")
+PACKAGES = "texlive-xetex texlive-latex-extra texlive-fonts-recommended latexmk fonts-freefont-otf"
+ADVICE = f"On Debian and Ubuntu: apt-get install {PACKAGES}"
+FAULTS = {
+    "an error": re.compile(r"^! .*(?:\n.*){0,4}", re.MULTILINE),
+    "a reference that leads nowhere": re.compile(
+        r"^(?:LaTeX|Package hyperref|Package natbib) Warning: .*(?:undefined|multiply).*", re.MULTILINE
+    ),
+    "a letter that the font lacks": re.compile(r"^Missing character: .*", re.MULTILINE),
+}
+
+
+def missing() -> list[str]:
+    """The programs of TeX that are not on the PATH."""
+    return [tool for tool in TOOLS if shutil.which(tool) is None]
+
+
+def faults(log: str) -> list[str]:
+    """What the log reports that a reader would stumble over."""
+    return [f"{name}: {found.group(0)}" for name, pattern in FAULTS.items() for found in pattern.finditer(log)]
+
+
+def build(folder: Path) -> tuple[Path, list[str]]:
+    """Write the PDF below the folder; return where it is and what is wrong with it."""
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "book", "--builder", "latex", "-W"]
+    command += ["--keep-going", "-n", "--quiet", "--path-output", str(folder)]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode:
+        return folder, ["jupyter-book could not turn the book into LaTeX, see above"]
+    sources = folder / "_build" / "latex"
+    for left in sources.glob(f"{NAME}.*"):  # a run that was interrupted leaves half a file, and TeX stumbles over it
+        if left.suffix != ".tex":
+            left.unlink()
+    log = sources / f"{NAME}.log"
+    # Everything but the verdict is in the log, whose lines are not to be cut.
+    done = subprocess.run(
+        ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-silent", f"{NAME}.tex"],
+        cwd=sources,
+        env={**os.environ, "max_print_line": "10000", "LATEXOPTS": "", "XINDYOPTS": ""},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    found = faults(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else []
+    if done.returncode and not found:
+        found = [f"latexmk failed: {done.stderr[-2000:] or done.stdout[-2000:]}"]
+    return sources / f"{NAME}.pdf", found
+
+
+def main(arguments: list[str]) -> int:
+    """Check for TeX, build, and say where the PDF is."""
+    lacking = missing()
+    if lacking:
+        print(f"The PDF edition needs {' and '.join(lacking)}, not found on the PATH. {ADVICE}", file=sys.stderr)
+        return 1
+    if "--check" in arguments:
+        return 0
+    folder = Path(next((argument for argument in arguments if not argument.startswith("-")), ROOT / "_build" / "pdf"))
+    made, found = build(folder.resolve())
+    if found:
+        print("\n".join(["The PDF edition has faults:", *found]), file=sys.stderr)
+        if "not found" in "\n".join(found) or "cannot be found" in "\n".join(found):
+            print(f"A package or a font of TeX is missing. {ADVICE}", file=sys.stderr)
+        return 1
+    pdf = folder.resolve() / made.name
+    shutil.copyfile(made, pdf)
+    print(f"The PDF edition is at {pdf}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

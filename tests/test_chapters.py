@@ -1,0 +1,61 @@
+"""Chapters are built alike: what you will learn, the argument, a summary, graded exercises with solutions that run."""
+
+import re
+from pathlib import Path
+
+import jupytext
+import pytest
+
+BOOK = Path(__file__).parents[1] / "book"
+REFERENCE = {"index", "scorecard", "paper_index"}  # executed pages that are looked things up in, not read through
+CHAPTERS = sorted(
+    path
+    for path in BOOK.glob("*.md")
+    if "jupytext:" in path.read_text(encoding="utf-8")[:200] and path.stem not in REFERENCE
+)
+GRADES = ["Routine", "Harder", "Research"]
+EXERCISE = re.compile(r"```\{exercise\} [^\n]+\n:label: (?P<label>\S+)\n+\*(?P<grade>\w+)\.\* \S")
+SOLUTION = re.compile(
+    r"```\{solution-start\} (?P<label>\S+)\n:class: dropdown\n```(?P<body>.+?)```\{solution-end\}", re.DOTALL
+)
+
+
+def test_there_are_sixteen_chapters():
+    assert len(CHAPTERS) == 16
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_says_what_it_teaches_and_sums_up(path):
+    text = path.read_text(encoding="utf-8")
+    learn = text.index("**What you will learn**")
+    first = re.search(r"^## ", text, re.MULTILINE)
+    assert first is None or learn < first.start()
+    assert len(re.findall(r"^- ", text[learn:].split("\n\n")[1], re.MULTILINE)) >= 3
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[-2:] == ["Summary", "Exercises"]
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_exercises_are_graded_and_have_solutions_that_run(path):
+    text = path.read_text(encoding="utf-8")
+    exercises = list(EXERCISE.finditer(text))
+    assert len(exercises) == text.count("```{exercise}") >= 3
+    ranks = [GRADES.index(exercise["grade"]) for exercise in exercises]
+    assert ranks == sorted(ranks)
+    assert set(ranks) == {0, 1, 2}
+    solutions = {found["label"]: found["body"] for found in SOLUTION.finditer(text)}
+    assert list(solutions) == [exercise["label"] for exercise in exercises]
+    assert [label for label, body in solutions.items() if "```{code-cell} python" not in body] == []
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_every_figure_has_name_caption_and_alternative_text(path):
+    for cell in jupytext.read(path).cells:
+        if cell.cell_type != "code" or "figures.show(" not in cell.source:
+            continue
+        markup = cell.metadata.get("mystnb", {})
+        assert markup["figure"]["name"].startswith("fig-")
+        assert len(markup["figure"]["caption"].split()) >= 8
+        alternative = markup["image"]["alt"]
+        assert len(alternative.split()) >= 10, alternative
+        assert alternative.strip() not in markup["figure"]["caption"]

@@ -1,0 +1,119 @@
+"""The PDF edition: what `make pdf` says without TeX, what it takes for a fault, and, where TeX is, the book itself.
+
+Building it takes a minute and a half of one core, so that test is marked slow; the rest is fast.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+BOOK = ROOT / "book"
+
+
+def load(path):
+    """A module of the book, which is not a package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+pdf = load(BOOK / "pdf.py")
+needs_tex = pytest.mark.skipif(bool(pdf.missing()), reason=f"no {' and '.join(pdf.missing())}: {pdf.ADVICE}")
+
+
+def chapters():
+    """The pages of the book in order."""
+    toc = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
+    return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+
+
+def plain(text):
+    """Text as it can be compared: without spaces and hyphens, which a line's end may add or take."""
+    return re.sub(r"[\s\u00ad\u2010-]", "", text)
+
+
+def test_without_tex_make_pdf_names_the_packages_and_sets_nothing_up(tmp_path):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("no make on the PATH")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")} | {"PATH": str(tools)}
+    command = [make, "pdf", f"PYTHON={sys.executable}", f"VENV={tmp_path / 'venv'}"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert said == [f"The PDF edition needs xelatex and latexmk, not found on the PATH. {pdf.ADVICE}"]
+    for package in ("texlive-xetex", "texlive-latex-extra", "latexmk", "fonts-freefont-otf"):
+        assert package in pdf.ADVICE
+    assert not (tmp_path / "venv").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "! Undefined control sequence.\n<recently read> \\nonsense\n",
+        "LaTeX Warning: Reference `eq-a' on page 3 undefined on input line 7.\n",
+        "LaTeX Warning: Citation `yang' on page 3 undefined on input line 7.\n",
+        "LaTeX Warning: Label `eq-a' multiply defined.\n",
+        "LaTeX Warning: Hyper reference `index:fig' on page 3 undefined on input line 7.\n",
+        "Missing character: There is no ᵀ (U+1D40) in font FreeMono!\n",
+    ],
+)
+def test_a_fault_in_the_log_is_found(line):
+    assert len(pdf.faults(f"This is XeTeX\n{line}[12]\n")) == 1
+
+
+def test_harmless_warnings_are_not_faults():
+    log = "Overfull \\hbox (1.2pt too wide) in paragraph\nLaTeX Warning: Float too large for page by 3pt on line 7.\n"
+    assert pdf.faults(log) == []
+
+
+def test_the_name_of_the_file_is_that_of_the_configuration():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert config["latex"]["latex_documents"]["targetname"] == f"{pdf.NAME}.tex"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)  # a machine may be busy
+@needs_tex
+def test_the_book_on_paper(tmp_path):
+    """Errors, dead references and missing letters fail the build itself; titles and figures are counted after it."""
+    done = subprocess.run(
+        [sys.executable, BOOK / "pdf.py", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    made = tmp_path / f"{pdf.NAME}.pdf"
+    assert str(made) in done.stdout
+    assert made.read_bytes().startswith(b"%PDF")
+
+    source = (tmp_path / "_build" / "latex" / f"{pdf.NAME}.tex").read_text(encoding="utf-8")
+    records = [json.loads((BOOK / name).read_text(encoding="utf-8")) for name in chapters() if name.endswith(".ipynb")]
+    cells = [cell["metadata"] for record in records for cell in record["cells"]]
+    figures = [cell["mystnb"]["figure"]["name"] for cell in cells if "figure" in cell.get("mystnb", {})]
+    assert len(figures) > 50
+    assert source.count(r"\begin{figure}") >= len(figures)
+    assert source.count(r"\sphinxincludegraphics") >= len(figures)
+    assert source.count("In the HTML edition this figure is live") == 3
+    for remnant in ("<div", "<script", "<span", "gqExplorables"):
+        assert remnant not in source
+
+    if shutil.which("pdftotext"):
+        text = subprocess.run(["pdftotext", made, "-"], capture_output=True, text=True, check=True).stdout
+        assert "??" not in text
+        assert "[?]" not in text
+        words = plain(text)
+        for name in chapters()[1:]:
+            page = (BOOK / name).with_suffix(".md").read_text(encoding="utf-8")
+            title = re.search(r"^# (.+)$", page, flags=re.MULTILINE).group(1)
+            assert plain(title) in words, title
