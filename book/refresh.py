@@ -16,6 +16,8 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 
+from gqlib.store import write_file
+
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
 HEADER = "jupytext:"
@@ -57,15 +59,21 @@ def refresh(source: Path) -> float:
     notebook = jupytext.read(source)
     begin = time.perf_counter()
     NotebookClient(
-        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(BOOK)}}, record_timing=False
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(BOOK)}},
+        record_timing=False,
+        coalesce_streams=True,  # however many pieces a busy machine prints in
     ).execute()
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # stable from one execution to the next
     notebook.metadata["gqlib"] = {"digest": digest(source)}
     notebook.metadata["language_info"] = {"name": "python"}  # the version of Python is not part of a record
-    nbformat.write(notebook, source.with_suffix(".ipynb"))
+    # Written at the end and at once: whoever is killed half-way leaves the record that was there.
+    write_file(source.with_suffix(".ipynb"), nbformat.writes(notebook).encode() + b"\n")
     if source.stem == "index":
-        (BOOK / "_static" / "striking.png").write_bytes(picture(notebook, README_FIGURE))
+        write_file(BOOK / "_static" / "striking.png", picture(notebook, README_FIGURE))
     return time.perf_counter() - begin
 
 

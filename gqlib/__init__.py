@@ -6,6 +6,6 @@
 from gqlib.mdp import FiniteMDP, stationary_distribution
 from gqlib.prediction import PredictionProblem
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["FiniteMDP", "PredictionProblem", "__version__", "stationary_distribution"]

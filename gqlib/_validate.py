@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +15,29 @@ Array = NDArray[np.float64]
 
 # How far a row of probabilities may be from summing to one: rounding of inputs typed in decimal.
 PROBABILITY_TOLERANCE = 1e-9
+# The largest size of a number, unless a caller has reason to take larger ones: products of six such are still finite.
+LARGEST = 1e50
+# The most numbers that arrays asked for may hold, 16 GiB of float64: beyond it a size is a slip.
+ROOM = 2**31
+
+# What a step of a learner takes. Any finite sigma, since the paper's dynamic sigma can leave [0, 1].
+RANGES = {
+    "sigma": (-np.inf, np.inf),
+    "reward": (-np.inf, np.inf),
+    "lam": (0.0, 1.0),
+    "gamma": (0.0, 1.0),
+    "probability": (0.0, 1.0),
+    "alpha": (0.0, np.inf),
+    "beta": (0.0, np.inf),
+    "rho": (0.0, np.inf),
+    "rho_next": (0.0, np.inf),
+    "trace_weight": (0.0, np.inf),
+}
 
 
 def brief(value: Any) -> str:
     """A short picture of a value for an error message."""
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -28,9 +49,12 @@ def scalar(
     high: float = np.inf,
     open_low: bool = False,
     open_high: bool = False,
+    largest: float = LARGEST,
 ) -> float:
-    """A finite real number between `low` and `high`."""
+    """A finite real number between `low` and `high`, in size at most `largest`."""
     try:
+        if not _is_real(value) or getattr(value, "ndim", 0) > 0:
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} is {brief(value)}; it should be a real number") from None
@@ -40,7 +64,27 @@ def scalar(
         left, right = "(["[not open_low], ")]"[not open_high]
         span = "finite" if low == -np.inf and high == np.inf else f"in {left}{low:g}, {high:g}{right}"
         raise ValueError(f"{name} is {brief(value)}; it should be {span}")
+    if abs(number) > largest:
+        raise ValueError(f"{name} is {brief(value)}; it should be at most {largest:g} in size")
     return number
+
+
+def _is_real(value: Any) -> bool:
+    """Whether a value can hold real numbers: no text, complex number or date, though numpy would cast it."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    return kind in "biufO" and not isinstance(value, str | bytes | Decimal)
+
+
+def numbers(**values: Any) -> list[float]:
+    """The numbers that a step of a learner takes, by name, each in its own of the `RANGES`."""
+    return [
+        scalar(name, value, low=RANGES[name][0], high=RANGES[name][1], largest=np.inf) for name, value in values.items()
+    ]
+
+
+def fraction(name: str, value: float) -> float:
+    """A number strictly between 0 and 1: a level of confidence, a share of a population."""
+    return scalar(name, value, low=0.0, high=1.0, open_low=True, open_high=True)
 
 
 def integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
@@ -54,9 +98,69 @@ def integer(name: str, value: Any, *, low: int | None = None, high: int | None =
     return number
 
 
+def room(name: str, value: Any, numbers: int) -> None:
+    """Refuse a size that asks for arrays of more than `ROOM` numbers."""
+    if numbers > ROOM:
+        raise ValueError(f"{name} is {brief(value)}; it should be smaller, so that arrays hold at most {ROOM} numbers")
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, and nothing that merely counts as such."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {brief(value)}; it should be True or False")
+    return bool(value)
+
+
+def instance(name: str, value: Any, *kinds: type) -> None:
+    """An object of one of a few classes."""
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} is {brief(value)}; it should be {'an' if wanted[0] in 'AEIOU' else 'a'} {wanted}")
+
+
+def function(name: str, value: Any) -> Callable[..., Any]:
+    """Something that can be called."""
+    if not callable(value):
+        raise ValueError(f"{name} is {brief(value)}; it should be a function")
+    result: Callable[..., Any] = value
+    return result
+
+
+def path(name: str, value: Any) -> Path:
+    """The name of a file or directory."""
+    if not isinstance(value, str | os.PathLike) or "\0" in str(value):
+        raise ValueError(f"{name} is {brief(value)}; it should be a path")
+    return Path(value)
+
+
+def members(name: str, value: Any, *needed: str) -> Mapping[str, Any]:
+    """A mapping that has the entries `needed`."""
+    if not isinstance(value, Mapping) or not all(key in value for key in needed):
+        raise ValueError(f"{name} is {brief(value)}; it should be a mapping with {', '.join(needed) or 'names'}")
+    return value
+
+
+def runs(name: str, value: Any, **axes: int) -> None:
+    """Arrays by name, each with this many axes, the first of which counts the runs."""
+    found = members(name, value, *axes)
+    for entry, wanted in axes.items():
+        rows = found[entry]
+        if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "biuf" or rows.ndim != wanted or not rows.size:
+            raise ValueError(f"{name} has {entry} {brief(rows)}; it should be numbers with {wanted} axes, runs first")
+    if len({len(found[entry]) for entry in axes}) > 1:
+        raise ValueError(f"{name} differ in the number of runs; {', '.join(axes)} should have one row for each")
+
+
+def labelled(name: str, value: Any, *needed: str) -> None:
+    """A labelled result (an xarray.Dataset) that has the variables and coordinates `needed`."""
+    if not hasattr(value, "data_vars") or not all(key in value.variables for key in needed):
+        wanted = f" with {', '.join(needed)}" if needed else ""
+        raise ValueError(f"{name} is {brief(value)}; it should be an xarray.Dataset{wanted}")
+
+
 def choice(name: str, value: Any, options: Sequence[str]) -> str:
     """One of a few names."""
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         known = ", ".join(repr(option) for option in options)
         raise ValueError(f"{name} is {brief(value)}; it should be one of {known}")
     return str(value)
@@ -69,12 +173,20 @@ def generator(name: str, value: Any) -> np.random.Generator:
     return value
 
 
-def array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
-    """A finite float64 array of the given shape; None stands for any size of at least one."""
+def reals(name: str, value: ArrayLike) -> Array:
+    """A float64 array of any shape, with any numbers, also those that are none or infinite."""
     try:
-        result = np.array(value, dtype=np.float64)
+        given = np.asarray(value)
+        if not _is_real(given):
+            raise TypeError
+        return np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} is {brief(value)}; it should be an array of real numbers") from None
+
+
+def array(name: str, value: ArrayLike, shape: tuple[int | None, ...], *, largest: float = LARGEST) -> Array:
+    """A float64 array of the given shape, finite and at most `largest` in size; None stands for any size from 1 on."""
+    result = reals(name, value)
     fits = result.ndim == len(shape) and all(
         size >= 1 if want is None else size == want for size, want in zip(result.shape, shape, strict=True)
     )
@@ -84,7 +196,31 @@ def array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
         raise ValueError(f"{name} is {result[where]} at {where}; every entry should be finite")
+    if np.abs(result).max(initial=0.0) > largest:
+        raise ValueError(f"{name} reaches {np.abs(result).max():g} in size; every entry should be at most {largest:g}")
     return result
+
+
+def finite(**results: Any) -> None:
+    """Refuse a step that leaves the range of floating-point numbers, by the names of what it changes."""
+    for name, value in results.items():
+        if not np.isfinite(value).all():
+            raise ValueError(f"{name} overflows in this step; weights, features and rates should be smaller")
+
+
+def dimensions(value: Any) -> int:
+    """How many axes an argument has; 0 where it is no array at all."""
+    try:
+        return np.ndim(value)
+    except ValueError:  # rows of different lengths
+        return 0
+
+
+def vectors(**values: ArrayLike) -> list[Array]:
+    """Finite vectors by name, all as long as the first."""
+    first, *others = values
+    result = [array(first, values[first], (None,), largest=np.inf)]
+    return result + [array(name, values[name], result[0].shape, largest=np.inf) for name in others]
 
 
 def distributions(

@@ -27,6 +27,8 @@ from gqlib.corrected import corrected_gq_step
 from gqlib.learners import gq_step
 from gqlib.tiles3 import IHT, tiles
 
+__all__ = ["Agent", "TileCoder"]
+
 TARGETS = ("greedy", "epsilon-greedy")
 # Values closer than this count as equal, and the first action is taken: rounding should not choose.
 TIE = 1e-10
@@ -53,6 +55,8 @@ class TileCoder:
     >>> coder = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=2, memory=16)
     >>> coder([0.3]).sum(axis=1).tolist(), coder.size, coder.overfull
     ([2.0, 2.0], 16, 0)
+    >>> coder.active([0.3]).shape  # two actions, two tilings
+    (2, 2)
     """
 
     def __init__(
@@ -69,14 +73,18 @@ class TileCoder:
         self.high = check.array("high", high, self.low.shape)
         if not (self.low < self.high).all():
             raise ValueError(f"high is {check.brief(self.high)}; every entry should be above that of low")
-        given = np.asarray(tiles_per_side)
+        given = check.reals("tiles_per_side", tiles_per_side)
         shape = self.low.shape
         sides = check.array("tiles_per_side", np.broadcast_to(given, shape) if given.ndim == 0 else given, shape)
         if (sides < 1).any() or (sides != np.round(sides)).any():
             raise ValueError(f"tiles_per_side is {check.brief(tiles_per_side)}; it should be whole and at least 1")
+        if not ((self.high - self.low) * check.LARGEST > 1.0).all():
+            raise ValueError(f"high is {check.brief(self.high)}; it should be above low by more than 1e-50")
         self.scale = sides / (self.high - self.low)
         self.actions = check.integer("actions", actions, low=1)
         self.tilings = check.integer("tilings", tilings, low=1)
+        check.room("actions", actions, actions * check.integer("memory", memory, low=1))
+        check.room("tilings", tilings, actions * tilings)
         self._table = IHT(check.integer("memory", memory, low=1))
         self._known: dict[tuple[int, ...], np.typing.NDArray[np.intp]] = {}
 
@@ -138,6 +146,8 @@ class Agent:
     ...     agent.end_episode()
     >>> agent.greedy(0), agent.values(0).round(3).tolist()
     (1, [0.0, 1.0])
+    >>> agent.theta.round(3).tolist()
+    [0.0, 1.0]
     """
 
     def __init__(
@@ -164,11 +174,11 @@ class Agent:
         self.eta = check.scalar("eta", eta, low=0.0)
         self.epsilon = check.scalar("epsilon", epsilon, low=0.0, high=1.0)
         self.target = check.choice("target", target, TARGETS)
-        self.corrected = bool(corrected)
+        self.corrected = check.flag("corrected", corrected)
         self._weights: tuple[Array, Array, Array] | None = None  # θ, ω, e: their size is known with the first state
 
     def _phi(self, state: Any) -> Array:
-        phi = np.asarray(self.features(state), dtype=np.float64)
+        phi = check.reals("features of a state", self.features(state))
         if phi.ndim != 2 or (self._weights is not None and phi.shape[1] != len(self._weights[0])):
             size = "d" if self._weights is None else len(self._weights[0])
             raise ValueError(f"features returned shape {phi.shape}; it should be (actions, {size})")
@@ -215,7 +225,7 @@ class Agent:
         following = self._phi(next_state)
         taken = check.integer("next_action", next_action, low=0, high=len(following) - 1)
         mu, pi = self._policies(following @ theta)
-        goes_on = 0.0 if terminated else 1.0
+        goes_on = 0.0 if check.flag("terminated", terminated) else 1.0
         sampled, mean = goes_on * following[taken], goes_on * (pi @ following)
         rates = {"lam": self.lam, "gamma": self.gamma, "alpha": self.alpha, "beta": self.eta * self.alpha}
         if self.corrected:

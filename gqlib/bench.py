@@ -16,7 +16,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gqlib.bench_matrices import cost_of_a
 from gqlib.bench_prediction import prediction_ratios
@@ -24,9 +23,9 @@ from gqlib.bench_store import seconds_to_open
 from gqlib.control_setting import ControlSetting
 from gqlib.fast import ENGINE_VERSION, baselines
 from gqlib.fast.control import FLUSH_BELOW
-from gqlib.fast.driver import grid_of, one_run
+from gqlib.fast.driver import one_run, world
 from gqlib.fast.rng import BEHAVIOUR, START, seed_state
-from gqlib.fast.tile_tables import TileTable, tile_table
+from gqlib.fast.tile_tables import tile_table
 
 SEED = 1
 BASE = ControlSetting(alpha=0.0005, episodes=40)
@@ -68,19 +67,15 @@ def learning(setting: ControlSetting) -> Callable[[], int]:
     return lambda: int(np.abs(one_run(setting, SEED, 0)[0]).sum())
 
 
-def _world(table: TileTable, rows: NDArray[np.uint16]) -> tuple[Any, ...]:
-    return rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, grid_of(table), (0,) * table.tilings
-
-
 def bare(setting: ControlSetting) -> Callable[[], int]:
     """The loop without learning, with the weights that the learner ends with."""
     table = tile_table(setting.p, setting.tilings, setting.memory)
     theta = one_run(setting, SEED, 0)[2][table.used]
-    world, steps = _world(table, table.rows), np.zeros(3 * setting.episodes, dtype=np.int32)
+    first, steps = world(table, table.rows), np.zeros(3 * setting.episodes, dtype=np.int32)
 
     def work() -> int:
         streams = seed_state(SEED, 0, START), seed_state(SEED, 0, BEHAVIOUR)
-        baselines.bare_run(*world, theta, steps, *streams, setting.max_steps, setting.epsilon)
+        baselines.bare_run(*first, theta, steps, *streams, setting.max_steps, setting.epsilon)
         return int(np.abs(steps).sum())
 
     return work
@@ -89,12 +84,13 @@ def bare(setting: ControlSetting) -> Callable[[], int]:
 def dense(setting: ControlSetting) -> Callable[[], int]:
     """The compiled dense update."""
     table = tile_table(setting.p, setting.tilings, setting.memory)
-    world, steps = _world(table, table.index_rows()), np.zeros(setting.episodes, dtype=np.int32)
+    first, steps = world(table, table.index_rows()), np.zeros(setting.episodes, dtype=np.int32)
     numbers = setting.sigma, setting.lam, setting.gamma, setting.alpha, setting.eta, setting.epsilon
 
     def work() -> int:
         streams = seed_state(SEED, 0, START), seed_state(SEED, 0, BEHAVIOUR)
-        baselines.dense_run(*world, setting.p, steps, *streams, setting.max_steps, *numbers)
+        theta = np.zeros(setting.p)
+        baselines.dense_run(*first, theta, steps, *streams, setting.max_steps, *numbers, *baselines.PAPER)
         return int(np.abs(steps).sum())
 
     return work

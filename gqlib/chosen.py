@@ -4,6 +4,8 @@
 A test applies the rules to the committed search and compares.
 """
 
+__all__ = ["CHOSEN", "INTERIOR"]
+
 CHOSEN: dict[str, tuple[float, float]] = {
     "Baird, printed | literal | gq | 0": (0.1, 0.0009765625),
     "Baird, printed | literal | gq | 0.25": (0.1, 0.0009765625),

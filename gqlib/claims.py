@@ -15,6 +15,8 @@ from typing import Any
 
 from gqlib import _validate as check
 
+__all__ = ["VERDICTS", "Claim", "count_verdicts", "load_claims", "render"]
+
 VERDICTS = ("verified", "corrected", "refuted", "reproduced", "not reproduced", "underspecified")
 FIELDS = frozenset({"id", "where", "items", "says", "verdict", "correction", "readings", "evidence"})
 # A verdict of the first kind must say what is right instead, one of the second kind what the readings are.
@@ -23,7 +25,14 @@ NEEDS = {"corrected": "correction", "refuted": "correction", "underspecified": "
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of the paper; `cells` are (chapter, label) pairs and `tests` are pytest node names."""
+    """One claim of the paper; `cells` are (chapter, label) pairs and `tests` are pytest node names.
+
+    Examples
+    --------
+    >>> claim = load_claims()[0]
+    >>> claim.verdict in VERDICTS, all(len(cell) == 2 for cell in claim.cells), bool(claim.tests)
+    (True, True, True)
+    """
 
     id: str
     section: str
@@ -47,7 +56,9 @@ def load_claims(path: str | Path | None = None) -> list[Claim]:
     """
     import yaml
 
-    source = Path(__file__).with_name("claims.yml") if path is None else Path(path)
+    source = Path(__file__).with_name("claims.yml") if path is None else check.path("path", path)
+    if not source.is_file():
+        raise ValueError(f"path is {str(source)!r}; it should be a file with claims")
     entries = yaml.safe_load(source.read_text(encoding="utf-8"))
     if not isinstance(entries, list):
         raise ValueError(f"path is {source.name}; it should hold a list of claims")
@@ -88,14 +99,44 @@ def _claim(entry: Any) -> Claim:
     )
 
 
+def _checked(claims: Iterable[Claim]) -> list[Claim]:
+    try:
+        listed = list(claims)
+    except TypeError:
+        raise ValueError(f"claims is {check.brief(claims)}; it should be a list of claims") from None
+    for claim in listed:
+        check.instance("claims", claim, Claim)
+    return listed
+
+
 def count_verdicts(claims: Iterable[Claim]) -> dict[str, int]:
-    """How many claims have each verdict, in the order of VERDICTS."""
+    """How many claims have each verdict, in the order of VERDICTS.
+
+    Examples
+    --------
+    >>> claims = load_claims()
+    >>> counts = count_verdicts(claims)
+    >>> list(counts)[:2], sum(counts.values()) == len(claims)
+    (['verified', 'corrected'], True)
+    """
+    claims = _checked(claims)
     counts = Counter(claim.verdict for claim in claims)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
 def render(claims: Iterable[Claim], *, links: bool = False) -> str:
-    """The claims as a Markdown table, one row each; with `links`, each chapter links to its first cell of evidence."""
+    """The claims as a Markdown table, one row each; with `links`, each chapter links to its first cell of evidence.
+
+    Examples
+    --------
+    >>> where = {"id": "sum", "section": "Background", "label": "a sum", "cells": (("errata", "cell-sum"),)}
+    >>> says = {"says": "1 + 1 = 3", "verdict": "corrected", "correction": "It is 2.", "readings": ""}
+    >>> claim = Claim(**where, **says, items=(), tests=())
+    >>> print(render([claim]).splitlines()[-1])
+    | Background, a sum | 1 + 1 = 3 *It is 2.* | corrected | errata |
+    """
+    claims = _checked(claims)
+    check.flag("links", links)
     rows = ["| where | what the paper says, *and what holds* | verdict | shown in |", "|---|---|---|---|"]
     for claim in claims:
         first = dict(reversed(claim.cells))

@@ -14,6 +14,8 @@ from gqlib.experiments import REGISTRY, load_experiment
 from gqlib.store import Store, StoreError
 from gqlib.sweep import Experiment, SweepError, resolve, run_sweep
 
+__all__ = ["main"]
+
 FAILED, INTERRUPTED = 2, 130
 _EPILOG = """\
 examples:

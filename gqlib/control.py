@@ -47,6 +47,12 @@ class ControlResult:
         First 8 bytes of the SHA-256 of steps, flags, theta and omega: equal only if the whole run is.
     theta, omega : ndarray, shape (runs, p), or None
         Final weights, on request.
+
+    Examples
+    --------
+    >>> result = run_control(ControlSetting(episodes=2, max_steps=10), runs=1, seed=0)  # too short to leave the valley
+    >>> result.steps.tolist(), result.returns.tolist(), result.score.tolist(), result.capped.tolist()
+    ([[10, 10]], [[-10.0, -10.0]], [10.0], [[True, True]])
     """
 
     setting: ControlSetting
@@ -120,6 +126,8 @@ def run_control(
     check.integer("seed", seed, low=0)
     check.integer("first_run", first_run, low=0)
     check.choice("engine", engine, ENGINES)
+    check.flag("weights", weights)
+    check.room("runs", runs, runs * (setting.episodes + (2 * setting.p if weights else 0)))
     module = import_module("gqlib.fast.driver" if engine == "fast" else "gqlib.control_reference")
     shape = (int(runs), setting.episodes)
     steps = np.empty(shape, dtype=np.int32)

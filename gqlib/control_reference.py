@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gqlib import _validate as check
 from gqlib.control_setting import ControlSetting
 from gqlib.domains import mountain_car as car
 from gqlib.fast.car import TIE
@@ -19,6 +20,8 @@ from gqlib.fast.rng import BEHAVIOUR, SIGMA, START, normal, seed_state, uniform
 from gqlib.fast.tile_tables import make_memory, scaled
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
 from gqlib.tiles3 import IHT, tiles
+
+__all__ = ["one_run"]
 
 Vector = NDArray[np.float64]
 
@@ -53,7 +56,15 @@ def behave(setting: ControlSetting, greedy: int, stream: NDArray[np.uint64]) -> 
 def one_run(
     setting: ControlSetting, seed: int, run: int
 ) -> tuple[NDArray[np.int32], int, Vector, Vector]:
-    """Signed steps per episode (negative: cut off), episode of divergence or -1, theta, omega."""
+    """Signed steps per episode (negative: cut off), episode of divergence or -1, theta, omega.
+
+    Examples
+    --------
+    >>> steps, diverged_in, theta, omega = one_run(ControlSetting(p=64, episodes=2, max_steps=5), 0, 0)
+    >>> steps.tolist(), diverged_in, theta.shape
+    ([-5, -5], -1, (64,))
+    """
+    check.instance("setting", setting, ControlSetting)
     starts, behaviour, sigmas = (seed_state(seed, run, stream) for stream in (START, BEHAVIOUR, SIGMA))
     memory = make_memory(setting.memory, setting.p, setting.tilings)
     constants = {"lam": setting.lam, "gamma": setting.gamma, "alpha": setting.alpha}

@@ -103,15 +103,14 @@ class ControlSetting:
             "tilings": check.integer("tilings", self.tilings, low=1, high=32),
             "memory": check.choice("memory", self.memory, MEMORIES),
             "max_steps": check.integer("max_steps", self.max_steps, low=1, high=2**31 - 1),
-            "episodes": check.integer("episodes", self.episodes, low=1),
+            "episodes": check.integer("episodes", self.episodes, low=1, high=2**31 - 1),
             "v": check.choice("v", self.v, CORRECTIONS),
             "method": check.choice("method", self.method, METHODS),
             "sigma_noise": check.scalar("sigma_noise", self.sigma_noise, low=0.0),
             "sigma_drawn": check.choice("sigma_drawn", self.sigma_drawn, DRAWN),
             "sigma_decay": check.scalar("sigma_decay", self.sigma_decay, low=0.0, high=1.0, open_low=True),
         }
-        if not isinstance(self.sigma_clipped, bool):
-            raise ValueError(f"sigma_clipped is {self.sigma_clipped!r}; it should be True or False")
+        checked["sigma_clipped"] = check.flag("sigma_clipped", self.sigma_clipped)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

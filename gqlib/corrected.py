@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
 from gqlib._validate import Array
@@ -35,6 +35,17 @@ from gqlib.learners import mix
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.variance import NoiseParabola, trace_second_moments
+
+__all__ = [
+    "VARIANTS",
+    "CorrectedProblem",
+    "Tables",
+    "corrected_gq_step",
+    "corrected_noise",
+    "importance_ratios",
+    "trace_variance_limit",
+    "variant_tables",
+]
 
 VARIANTS = ("paper", "corrected", "expected", "weighted", "maei")
 TRACES = ("uncorrected", "weighted")
@@ -103,27 +114,20 @@ def corrected_gq_step(
     >>> theta.round(4).tolist(), omega.round(4).tolist(), trace.tolist(), delta
     ([0.95], [1.2], [1.0], 3.0)
     """
-    weights = check.array("theta", theta, (None,))
-    aux, old, now, sampled, mean = (
-        check.array(name, value, weights.shape)
-        for name, value in (
-            ("omega", omega),
-            ("trace", trace),
-            ("phi", phi),
-            ("phi_next", phi_next),
-            ("phi_next_expected", phi_next_expected),
-        )
+    sigma, lam, gamma, alpha, beta, r = check.numbers(
+        sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta, reward=reward
+    )
+    rho, carried = check.numbers(rho_next=rho_next, trace_weight=trace_weight)
+    weights, aux, old, now, sampled, mean = check.vectors(
+        theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
     traced = sampled if phi_next_traced is None else check.array("phi_next_traced", phi_next_traced, weights.shape)
-    sigma = check.scalar("sigma", sigma)
-    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
-    alpha, beta = check.scalar("alpha", alpha, low=0.0), check.scalar("beta", beta, low=0.0)
-    rho, carried = check.scalar("rho_next", rho_next, low=0.0), check.scalar("trace_weight", trace_weight, low=0.0)
     u = mix(sigma, rho * sampled, mean)
     e = gamma * lam * carried * old + now
-    delta = check.scalar("reward", reward) + gamma * (weights @ u) - weights @ now
+    delta = r + gamma * (weights @ u) - weights @ now
     new_theta = weights + alpha * (delta * e - gamma * (e @ aux) * (u - lam * traced))
     new_omega = aux + beta * (delta * e - now * (now @ aux))
+    check.finite(theta=new_theta, omega=new_omega, trace=e, reward=delta)
     return new_theta, new_omega, e, float(delta)
 
 
@@ -153,6 +157,7 @@ class CorrectedProblem(PredictionProblem):
         >>> bool((view.A(1.0, 0.5) == given.A(0.0, 0.5)).all()), bool((view.A(1.0, 0.5) == given.A(1.0, 0.5)).all())
         (True, False)
         """
+        check.instance("problem", problem, PredictionProblem)
         trace = check.choice("trace", trace, TRACES)
         if problem.rewards_pi is not None:
             raise ValueError("problem averages its rewards; on pairs it should not")
@@ -166,7 +171,15 @@ class CorrectedProblem(PredictionProblem):
         return cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
 
     def gamma_v(self, sigma: float, lam: float) -> Array:
-        """γE[v], (d, d): γ E[(u_k − λw_k) e_kᵀ], the same for every σ."""
+        """γE[v], (d, d): γ E[(u_k − λw_k) e_kᵀ], the same for every σ.
+
+        Examples
+        --------
+        >>> from gqlib.domains import two_state
+        >>> view = CorrectedProblem.of(two_state(0.9).problem)
+        >>> bool(np.allclose(view.gamma_v(0.5, 0.9), view.M + view.A(0.5, 0.9).T))  # as in Proposition 1
+        True
+        """
         check.scalar("sigma", sigma)
         lam = check.scalar("lam", lam, low=0.0, high=1.0)
         carried = self.p_trace @ self.features
@@ -175,7 +188,15 @@ class CorrectedProblem(PredictionProblem):
 
 @dataclass(frozen=True)
 class Tables:
-    """u and w by the *next* pair, (n, d), and c by the present pair, (n,): all that tells one variant from another."""
+    """u and w by the *next* pair, (n, d), and c by the present pair, (n,): all that tells one variant from another.
+
+    Examples
+    --------
+    >>> mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.5)
+    >>> tables = variant_tables(mdp, [[0.5, 0.5]], [[1.0, 0.0]], [[1.0], [3.0]], 1.0, "paper")
+    >>> tables.u.ravel().tolist(), tables.w.ravel().tolist(), tables.c.tolist()  # at σ = 1: φ', φ' and 1
+    ([1.0, 3.0], [1.0, 3.0], [1.0, 1.0])
+    """
 
     u: Array
     w: Array
@@ -193,6 +214,7 @@ def variant_tables(
     >>> variant_tables(mdp, [[0.5, 0.5]], [[1.0, 0.0]], [[1.0], [3.0]], 1.0, "corrected").u.ravel().tolist()
     [2.0, 0.0]
     """
+    check.instance("mdp", mdp, FiniteMDP)
     variant = check.choice("variant", variant, VARIANTS)
     sigma = check.scalar("sigma", sigma)
     phi = check.array("features", features, (mdp.n_states * mdp.n_actions, None))
@@ -207,88 +229,6 @@ def variant_tables(
     u = mix(sigma, weighted, under_pi)
     w = {"expected": under_mu, "weighted": weighted, "maei": under_pi}.get(variant, phi)
     return Tables(u, w, rho if variant in ("weighted", "maei") else one)
-
-
-def pair_walks(problem: PredictionProblem, runs: int, steps: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Stationary walks of a continuing chain P^μ, all at once: (runs, steps + 1) indices.
-
-    Examples
-    --------
-    >>> p = PredictionProblem([[1.0], [2.0]], [[0, 1], [1, 0]], [[0, 1], [1, 0]], [1, 0], [0.5, 0.5], 0.5)
-    >>> np.abs(np.diff(pair_walks(p, 2, 3, np.random.default_rng(0)), axis=1)).tolist()
-    [[1, 1, 1], [1, 1, 1]]
-    """
-    runs, steps = check.integer("runs", runs, low=1), check.integer("steps", steps, low=1)
-    draws = check.generator("rng", rng).random((steps + 1, runs))
-    if np.abs(problem.p_mu.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE:
-        raise ValueError("problem has rows of p_mu that sum to less than 1; the chain should be a continuing one")
-    start, rows = np.cumsum(problem.xi), np.cumsum(problem.p_mu, axis=1)
-    paths = np.empty((runs, steps + 1), dtype=np.intp)
-    paths[:, 0] = np.minimum(np.searchsorted(start, draws[0] * start[-1], side="right"), problem.n - 1)
-    for k in range(steps):
-        inside = draws[k + 1, :, None] >= rows[paths[:, k], :-1]  # the last sum is one up to rounding
-        paths[:, k + 1] = inside.sum(axis=1)
-    return paths
-
-
-def gq_ensemble(
-    problem: PredictionProblem,
-    tables: Tables,
-    pairs: NDArray[np.intp],
-    theta0: ArrayLike,
-    *,
-    lam: float,
-    alpha: float,
-    beta: float,
-    every: int = 1,
-    bound: float = 1e8,
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Any variant on many walks at once, in NumPy.
-
-    Parameters
-    ----------
-    problem : PredictionProblem
-        For φ, rewards and γ.
-    pairs : ndarray of int, (runs, steps + 1)
-        The pairs that each walk visits, from `pair_walks`.
-    every : int
-        Keep the weights before the first step and after every `every` steps.
-    bound : float
-        A run with a larger weight has diverged and stays where it is.
-
-    Returns
-    -------
-    theta : (kept, runs, d)
-    diverged : (runs,) of bool
-
-    Examples
-    --------
-    >>> from gqlib.domains import random_mdp
-    >>> mdp, half = random_mdp(np.random.default_rng(0), 2, 2), np.full((2, 2), 0.5)
-    >>> problem = PredictionProblem.on_pairs(mdp, half, half, np.eye(4))
-    >>> tables = variant_tables(mdp, half, half, np.eye(4), 0.5, "corrected")
-    >>> gq_ensemble(problem, tables, np.zeros((3, 9), dtype=int), np.zeros(4), lam=0.5, alpha=0.1, beta=0.1)[0].shape
-    (9, 3, 4)
-    """
-    lam, alpha = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("alpha", alpha, low=0.0)
-    beta, every = check.scalar("beta", beta, low=0.0), check.integer("every", every, low=1)
-    runs, gamma = len(pairs), problem.gamma
-    theta = np.tile(check.array("theta0", theta0, (problem.d,)), (runs, 1))
-    omega, trace = np.zeros_like(theta), np.zeros_like(theta)
-    alive, kept = np.ones((runs, 1), dtype=bool), [theta.copy()]
-    for k in range(pairs.shape[1] - 1):
-        here, after = pairs[:, k], pairs[:, k + 1]
-        phi, u = problem.features[here], tables.u[after]
-        trace = gamma * lam * tables.c[here, None] * trace + phi
-        delta = problem.rewards[here] + (theta * (gamma * u - phi)).sum(axis=1)
-        step = delta[:, None] * trace
-        pull = gamma * (trace * omega).sum(axis=1, keepdims=True) * (u - lam * tables.w[after])
-        theta = theta + alpha * alive * (step - pull)
-        omega = omega + beta * alive * (step - phi * (phi * omega).sum(axis=1, keepdims=True))
-        alive &= (np.abs(theta).max(axis=1) <= bound)[:, None]
-        if (k + 1) % every == 0:
-            kept.append(theta.copy())
-    return np.array(kept), ~alive[:, 0]
 
 
 def corrected_noise(
@@ -317,6 +257,9 @@ def corrected_noise(
     >>> float(corrected_noise(mdp, [[0.5, 0.5]], [[1.0, 0.0]], p, [1.0], [0.0], 0.0)(1.0))
     1.25
     """
+    check.instance("mdp", mdp, FiniteMDP)
+    check.instance("problem", problem, PredictionProblem)
+    check.flag("expected_trace", expected_trace)
     weights, aux = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     behaviour = mdp.policy(mu, "mu")
@@ -357,6 +300,7 @@ def trace_variance_limit(problem: PredictionProblem, ratios: ArrayLike) -> float
     >>> round(trace_variance_limit(p, [[2.0, 0.0]]), 4) == round(1 / (0.9 * 2**0.5), 4)
     True
     """
-    rho = check.array("ratios", np.ravel(ratios), (problem.n,))
+    check.instance("problem", problem, PredictionProblem)
+    rho = check.array("ratios", check.reals("ratios", ratios).ravel(), (problem.n,))
     radius = float(np.abs(np.linalg.eigvals(problem.p_pi * rho)).max())
     return float(np.inf) if problem.gamma == 0.0 or radius == 0.0 else float(1.0 / (problem.gamma * np.sqrt(radius)))

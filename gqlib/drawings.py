@@ -14,6 +14,8 @@ from gqlib.domains.boyan_chain import LAST_REWARD, STEP_REWARD, triangles
 from gqlib.domains.cart_pole import LENGTH
 from gqlib.figures import BLACK, BLUE, CYCLE, ORANGE, RED, SKY
 
+__all__ = ["draw_cart_pole", "draw_chain", "draw_star", "draw_triangles", "log_band"]
+
 _NODE = {"boxstyle": "circle,pad=0.35", "facecolor": "white", "edgecolor": BLACK, "linewidth": 1.2}
 
 
@@ -38,6 +40,13 @@ def log_band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: An
 
     Where the interval reaches zero, the band is cut at a hundredth of the mean. The mean of a column in which a run
     diverged (NaN) does not exist: the curve stops before it, with a cross.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> log_band(axes, [1, 2, 3], [[1.0, 10.0, np.nan], [3.0, 10.0, 100.0]], "two runs").tolist(), axes.get_yscale()
+    ([2.0, 10.0, nan], 'log')
     """
     from scipy import stats
 
@@ -54,7 +63,16 @@ def log_band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: An
 
 
 def draw_star(axes: Any, states: int = 7) -> None:
-    """Baird's star: solid arrows lead to the centre (and from it to itself), dashed ones to the corners."""
+    """Baird's star: solid arrows lead to the centre (and from it to itself), dashed ones to the corners.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> draw_star(axes)
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['solid: μ = 1/7, π = 1', 'dashed, to any corner: μ = 6/7, π = 0']
+    """
     n = check.integer("states", states, low=3)
     angles = [pi / 2 - 2 * pi * i / (n - 1) for i in range(n - 1)]
     corners = [(1.9 * cos(angle), 1.3 * sin(angle)) for angle in angles]
@@ -74,7 +92,16 @@ def draw_star(axes: Any, states: int = 7) -> None:
 
 
 def draw_chain(axes: Any, states: int = 14) -> None:
-    """Boyan's chain (Figure 6): one or two states on with probability 1/2 each, and the last two states."""
+    """Boyan's chain (Figure 6): one or two states on with probability 1/2 each, and the last two states.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> draw_chain(axes)
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['probability 1/2, reward -3', 'probability 1, reward -2']
+    """
     n = check.integer("states", states, low=4)
     for i in range(1, n + 1):
         _node(axes, i, 0.0, f"${i}$", bbox={"facecolor": SKY if i == n else "white"}, fontsize=8)
@@ -92,7 +119,15 @@ def draw_chain(axes: Any, states: int = 14) -> None:
 
 
 def draw_triangles(axes: Any, states: int = 14) -> Array:
-    """The four features of Boyan's chain over its states (Figure 7); returns what is plotted."""
+    """The four features of Boyan's chain over its states (Figure 7); returns what is plotted.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> draw_triangles(axes, 7)[1].tolist()
+    [0.5, 0.5, 0.0, 0.0]
+    """
     phi = triangles(states)
     for j, (colour, line) in zip(range(phi.shape[1]), CYCLE, strict=False):
         axes.plot(np.arange(1, states + 1), phi[:, j], "o", color=colour, linestyle=line, ms=4, label=rf"$\phi_{j}$")
@@ -104,7 +139,16 @@ def draw_triangles(axes: Any, states: int = 14) -> Array:
 
 
 def draw_cart_pole(axes: Any, angle: float = 0.25) -> None:
-    """The cart and its pole at an angle from upright, with the names of state and action."""
+    """The cart and its pole at an angle from upright, with the names of state and action.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> draw_cart_pole(axes)
+    >>> [text.get_text() for text in axes.texts if text.get_text()][:2]
+    ['action $a$', '$s_1$']
+    """
     top = (0.9 * LENGTH * 2 * sin(angle), 0.18 + 0.9 * LENGTH * 2 * cos(angle))
     axes.add_patch(_rectangle((-0.35, 0.0), 0.7, 0.18, facecolor=SKY))
     for x in (-0.2, 0.2):

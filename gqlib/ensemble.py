@@ -1,8 +1,11 @@
-r"""Many runs at once: semi-gradient Q(σ, λ) for a set of σ on a set of trajectories, all advanced together in NumPy.
+r"""Many runs at once, all advanced together in NumPy.
 
-The trace e_k = γλ e_{k−1} + φ_k does not depend on σ or θ, so that every σ shares it:
+*Semi-gradient Q(σ, λ)*, for a set of σ on a set of trajectories: the trace e_k = γλ e_{k−1} + φ_k does not depend on σ
+or θ, so that every σ shares it,
 
-    θ[σ, run] ← θ[σ, run] + α δ[σ, run] e[run]                                  (the backward view of Eq. (10))
+    θ[σ, run] ← θ[σ, run] + α δ[σ, run] e[run]                                  (the backward view of Eq. (10)).
+
+*GQ(σ, λ)* in any variant of `gqlib.corrected`, on walks of a continuing chain.
 
 A run whose weights exceed a bound is stopped where it is and counted, never dropped.
 """
@@ -17,12 +20,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+from gqlib.corrected import Tables
 from gqlib.domains.base import Domain, Trajectory
+from gqlib.prediction import PredictionProblem
+
+__all__ = ["Ensemble", "gq_ensemble", "pair_walks", "semi_gradient_ensemble", "trajectories"]
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Weights (kept steps, sigmas, runs, d) at `steps`, and which runs left the bound, (sigmas, runs)."""
+    """Weights (kept steps, sigmas, runs, d) at `steps`, and which runs left the bound, (sigmas, runs).
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> paths, rates = trajectories(two_state(0.9), 2, 10, np.random.default_rng(0)), {"lam": 0.5, "gamma": 0.9}
+    >>> still = semi_gradient_ensemble(paths, [2.0, 0.0], [0.5], alpha=0.0, every=5, **rates)
+    >>> still.steps.tolist(), still.theta[-1].tolist(), still.diverged.tolist()
+    ([0, 5, 10], [[[2.0, 0.0], [2.0, 0.0]]], [[False, False]])
+    """
 
     steps: NDArray[np.intp]
     theta: Array
@@ -30,7 +46,16 @@ class Ensemble:
 
 
 def trajectories(domain: Domain, runs: int, steps: int, rng: np.random.Generator) -> list[Trajectory]:
-    """Independent trajectories, one after the other from the same generator."""
+    """Independent trajectories, one after the other from the same generator.
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> [path.phi.shape for path in trajectories(two_state(0.9), 2, 10, np.random.default_rng(0))]
+    [(10, 2), (10, 2)]
+    """
+    check.instance("domain", domain, Domain)
+    check.room("runs", runs, check.integer("runs", runs, low=1) * check.integer("steps", steps, low=1))
     return [domain.trajectory(steps, rng) for _ in range(check.integer("runs", runs, low=1))]
 
 
@@ -68,6 +93,8 @@ def semi_gradient_ensemble(
     >>> runs.theta.shape, int(runs.diverged.sum())
     ((3, 2, 3, 2), 0)
     """
+    if not isinstance(paths, Sequence) or not all(isinstance(path, Trajectory) for path in paths):
+        raise ValueError(f"paths is {check.brief(paths)}; it should be a sequence of Trajectory")
     lengths = {len(path) for path in paths}
     if len(lengths) != 1:
         raise ValueError(f"paths have lengths {sorted(lengths)}; they should all have one length")
@@ -75,7 +102,8 @@ def semi_gradient_ensemble(
     first = check.array("theta0", theta0, (paths[0].phi.shape[1],))
     mix = check.array("sigmas", sigmas, (None,))[:, None]
     lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
-    alpha, bound = check.scalar("alpha", alpha, low=0.0), check.scalar("bound", bound, low=0.0, open_low=True)
+    alpha = check.scalar("alpha", alpha, low=0.0)
+    bound = check.scalar("bound", bound, low=0.0, open_low=True, largest=np.inf)
     every = check.integer("every", every, low=1)
     # Time first, so that a step reads contiguous rows.
     phi, sampled, expected = (
@@ -99,3 +127,95 @@ def semi_gradient_ensemble(
         if (k + 1) % every == 0:
             kept.append(theta.copy())
     return Ensemble(np.arange(len(kept)) * every, np.array(kept), ~active)
+
+
+def pair_walks(problem: PredictionProblem, runs: int, steps: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Stationary walks of a continuing chain P^μ, all at once: (runs, steps + 1) indices.
+
+    Examples
+    --------
+    >>> p = PredictionProblem([[1.0], [2.0]], [[0, 1], [1, 0]], [[0, 1], [1, 0]], [1, 0], [0.5, 0.5], 0.5)
+    >>> np.abs(np.diff(pair_walks(p, 2, 3, np.random.default_rng(0)), axis=1)).tolist()
+    [[1, 1, 1], [1, 1, 1]]
+    """
+    check.instance("problem", problem, PredictionProblem)
+    runs, steps = check.integer("runs", runs, low=1), check.integer("steps", steps, low=1)
+    check.room("steps", steps, runs * (steps + 1))
+    draws = check.generator("rng", rng).random((steps + 1, runs))
+    if np.abs(problem.p_mu.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE:
+        raise ValueError("problem has rows of p_mu that sum to less than 1; the chain should be a continuing one")
+    start, rows = np.cumsum(problem.xi), np.cumsum(problem.p_mu, axis=1)
+    paths = np.empty((runs, steps + 1), dtype=np.intp)
+    paths[:, 0] = np.minimum(np.searchsorted(start, draws[0] * start[-1], side="right"), problem.n - 1)
+    for k in range(steps):
+        inside = draws[k + 1, :, None] >= rows[paths[:, k], :-1]  # the last sum is one up to rounding
+        paths[:, k + 1] = inside.sum(axis=1)
+    return paths
+
+
+def gq_ensemble(
+    problem: PredictionProblem,
+    tables: Tables,
+    pairs: NDArray[np.intp],
+    theta0: ArrayLike,
+    *,
+    lam: float,
+    alpha: float,
+    beta: float,
+    every: int = 1,
+    bound: float = 1e8,
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Any variant of GQ(σ, λ) on many walks at once, in NumPy.
+
+    Parameters
+    ----------
+    problem : PredictionProblem
+        For φ, rewards and γ.
+    pairs : ndarray of int, (runs, steps + 1)
+        The pairs that each walk visits, from `pair_walks`.
+    every : int
+        Keep the weights before the first step and after every `every` steps.
+    bound : float
+        A run with a larger weight has diverged and stays where it is.
+
+    Returns
+    -------
+    theta : (kept, runs, d)
+    diverged : (runs,) of bool
+
+    Examples
+    --------
+    >>> from gqlib.corrected import variant_tables
+    >>> from gqlib.domains import random_mdp
+    >>> mdp, half = random_mdp(np.random.default_rng(0), 2, 2), np.full((2, 2), 0.5)
+    >>> problem = PredictionProblem.on_pairs(mdp, half, half, np.eye(4))
+    >>> tables = variant_tables(mdp, half, half, np.eye(4), 0.5, "corrected")
+    >>> gq_ensemble(problem, tables, np.zeros((3, 9), dtype=int), np.zeros(4), lam=0.5, alpha=0.1, beta=0.1)[0].shape
+    (9, 3, 4)
+    """
+    check.instance("problem", problem, PredictionProblem)
+    lam, alpha = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("alpha", alpha, low=0.0)
+    beta, every = check.scalar("beta", beta, low=0.0), check.integer("every", every, low=1)
+    check.scalar("bound", bound, low=0.0, open_low=True, largest=np.inf)
+    check.instance("tables", tables, Tables)
+    visited = check.array("pairs", pairs, (None, None))
+    if (visited < 0).any() or (visited >= problem.n).any() or (visited != np.floor(visited)).any():
+        raise ValueError(f"pairs is {check.brief(pairs)}; it should hold whole numbers in [0, {problem.n})")
+    pairs = visited.astype(np.intp)
+    runs, gamma = len(pairs), problem.gamma
+    theta = np.tile(check.array("theta0", theta0, (problem.d,)), (runs, 1))
+    omega, trace = np.zeros_like(theta), np.zeros_like(theta)
+    alive, kept = np.ones((runs, 1), dtype=bool), [theta.copy()]
+    for k in range(pairs.shape[1] - 1):
+        here, after = pairs[:, k], pairs[:, k + 1]
+        phi, u = problem.features[here], tables.u[after]
+        trace = gamma * lam * tables.c[here, None] * trace + phi
+        delta = problem.rewards[here] + (theta * (gamma * u - phi)).sum(axis=1)
+        step = delta[:, None] * trace
+        pull = gamma * (trace * omega).sum(axis=1, keepdims=True) * (u - lam * tables.w[after])
+        theta = theta + alpha * alive * (step - pull)
+        omega = omega + beta * alive * (step - phi * (phi * omega).sum(axis=1, keepdims=True))
+        alive &= (np.abs(theta).max(axis=1) <= bound)[:, None]
+        if (k + 1) % every == 0:
+            kept.append(theta.copy())
+    return np.array(kept), ~alive[:, 0]

@@ -22,8 +22,10 @@ from gqlib.domains.cart_pole import CartPole
 from gqlib.domains.finite import FiniteDomain, WeightedTrajectory
 from gqlib.measures import empirical_moments, empirical_mspbe, exact_mspbe, value_error
 from gqlib.prediction import LinearPrediction
-from gqlib.sigma import Schedule
+from gqlib.sigma import DRAWN, Schedule
 from gqlib.store import canonical_json
+
+__all__ = ["PredictionResult", "PredictionSetting", "histories", "measured_problem", "run_prediction"]
 
 DOMAINS: dict[str, Callable[..., FiniteDomain | CartPole]] = {
     "baird_star": baird_star,
@@ -61,6 +63,8 @@ class PredictionSetting:
     >>> result = run_prediction(setting, runs=3, seed=1)
     >>> result.theta.shape, result.diverged.sum()
     ((3, 5, 4), np.int64(0))
+    >>> setting.checkpoints.tolist(), setting.schedule.mean, setting.make_domain().problem.d, len(setting.key)
+    ([0, 50, 100, 150, 200], 0.5, 4, 64)
     """
 
     domain: str
@@ -82,7 +86,10 @@ class PredictionSetting:
         check.choice("domain", self.domain, tuple(DOMAINS))
         check.choice("learner", self.learner, LEARNERS)
         # What comes back from JSON is a list of lists.
-        object.__setattr__(self, "options", tuple(sorted((str(name), value) for name, value in self.options)))
+        try:
+            object.__setattr__(self, "options", tuple(sorted((str(name), value) for name, value in self.options)))
+        except (TypeError, ValueError):
+            raise ValueError(f"options is {check.brief(self.options)}; it should hold pairs (name, value)") from None
         check.scalar("lam", self.lam, low=0.0, high=1.0)
         check.scalar("alpha", self.alpha, low=0.0)
         check.scalar("eta", self.eta, low=0.0)
@@ -90,7 +97,13 @@ class PredictionSetting:
         check.integer("steps", self.steps, low=self.kept)
         if self.steps % self.kept:
             raise ValueError(f"steps is {self.steps}; it should be a multiple of kept, {self.kept}")
-        _ = self.schedule
+        check.scalar("sigma", self.sigma)
+        check.scalar("sigma_noise", self.sigma_noise, low=0.0)
+        check.choice("sigma_drawn", self.sigma_drawn, DRAWN)
+        check.flag("sigma_clipped", self.sigma_clipped)
+        if self.sigma_ramp_to is not None:
+            check.scalar("sigma_ramp_to", self.sigma_ramp_to)
+        check.scalar("sigma_decay", self.sigma_decay, low=0.0, high=1.0, open_low=True)
 
     @property
     def schedule(self) -> Schedule:
@@ -121,7 +134,18 @@ def _domain(name: str, options: Options) -> FiniteDomain | CartPole:
 
 @dataclass(frozen=True)
 class PredictionResult:
-    """Weights (runs, kept + 1, d), NaN after divergence, and the step of divergence of each run, −1 if none."""
+    """Weights (runs, kept + 1, d), NaN after divergence, and the step of divergence of each run, −1 if none.
+
+    Examples
+    --------
+    >>> end_zero = (("terminal_features", "zero"),)
+    >>> result = run_prediction(PredictionSetting("boyan_chain", end_zero, alpha=0.1, steps=2000, kept=2), 3, seed=0)
+    >>> begin, _, end = result.error().mean(axis=0)
+    >>> bool(end < begin / 2), result.diverged.tolist(), result.sigma_means.tolist()
+    (True, [False, False, False], [0.5, 0.5, 0.5])
+    >>> result.mspbe().shape, result.empirical_mspbe(seed=0).shape
+    ((3, 3), (3, 3))
+    """
 
     setting: PredictionSetting
     theta: Array
@@ -165,9 +189,19 @@ class PredictionResult:
 def histories(
     setting: PredictionSetting, runs: int, seed: int, first_run: int = 0
 ) -> Iterator[tuple[WeightedTrajectory, Array]]:
-    """The trajectory and σ_k of each run: what (domain, steps, seed, run) decide, and the schedule."""
+    """The trajectory and σ_k of each run: what (domain, steps, seed, run) decide, and the schedule.
+
+    Examples
+    --------
+    >>> setting = PredictionSetting("boyan_chain", sigma=0.25, steps=100, kept=1)
+    >>> [(len(path), set(sigma.tolist())) for path, sigma in histories(setting, 2, seed=0)]
+    [(100, {0.25}), (100, {0.25})]
+    """
+    check.instance("setting", setting, PredictionSetting)
     from gqlib.fast import prediction as fast
 
+    check.integer("seed", seed, low=0)
+    first_run = check.integer("first_run", first_run, low=0)
     domain = setting.make_domain()
     for run in range(first_run, first_run + check.integer("runs", runs, low=1)):
         path = fast.trajectory(domain, setting.steps, seed, run)
@@ -183,8 +217,17 @@ def run_prediction(
     ----------
     engine : {"fast", "reference"}
         Compiled, or step by step through the functions that read like the paper (equal up to rounding).
+
+    Examples
+    --------
+    >>> setting = PredictionSetting("boyan_chain", alpha=0.1, steps=100, kept=1)
+    >>> both, second = run_prediction(setting, 2, seed=0), run_prediction(setting, 1, seed=0, first_run=1)
+    >>> bool((both.theta[1] == second.theta[0]).all())
+    True
     """
+    check.instance("setting", setting, PredictionSetting)
     check.choice("engine", engine, ENGINES)
+    check.room("runs", runs, check.integer("runs", runs, low=1) * setting.kept)
     one = learn_on if engine == "fast" else _reference_run
     kept, when = [], []
     for path, sigma in histories(setting, runs, seed, first_run):
@@ -196,6 +239,7 @@ def run_prediction(
 
 def learn_on(setting: PredictionSetting, path: WeightedTrajectory, sigma: Array) -> tuple[Array, int]:
     """Weights (kept + 1, d) of the compiled learner on a trajectory, and the step of divergence or −1."""
+    check.instance("setting", setting, PredictionSetting)
     return prepare(setting, path, sigma)(setting.alpha, setting.eta)
 
 
@@ -203,9 +247,14 @@ def prepare(
     setting: PredictionSetting, path: WeightedTrajectory, sigma: Array
 ) -> Callable[[float, float], tuple[Array, int]]:
     """`learn_on` as a function of (α, η), for many step sizes on the same data."""
+    check.instance("setting", setting, PredictionSetting)
     from gqlib.fast import prediction as fast
 
+    check.instance("path", path, WeightedTrajectory)
+    sigma = check.array("sigma", sigma, path.reward.shape)
     domain = setting.make_domain()
+    if path.phi.shape != (setting.steps, domain.problem.d):
+        raise ValueError(f"path has features {path.phi.shape}; they should be {(setting.steps, domain.problem.d)}")
     data = (path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma, domain.theta0)
     learner, pairs = fast.LEARNERS[setting.learner], domain.reading == "stacked"
     every, gamma = setting.steps // setting.kept, domain.problem.gamma
@@ -221,7 +270,7 @@ def prepare(
 
 def _reference_run(setting: PredictionSetting, path: WeightedTrajectory, sigma: Array) -> tuple[Array, int]:
     from gqlib.fast.prediction import BOUND
-    from gqlib.gradient_td import gtd2_step, tdc_step
+    from gqlib.gradient_td import gtd2_step, maei_gq_step, tdc_step
     from gqlib.learners import gq_step, semi_gradient_step
 
     domain = setting.make_domain()
@@ -244,11 +293,13 @@ def _reference_run(setting: PredictionSetting, path: WeightedTrajectory, sigma: 
                 theta, trace, now, reward, *following, sigma=sigma[k], lam=setting.lam, **common
             )
         elif setting.learner == "tdc":
-            theta, omega, trace, _ = tdc_step(
-                theta, omega, trace, now, reward, following[pairs], rho, lam=setting.lam, pairs=pairs, **gradient
+            weighted = maei_gq_step if pairs else tdc_step
+            theta, omega, trace, _ = weighted(
+                theta, omega, trace, now, reward, following[pairs], rho=rho, lam=setting.lam, **gradient
             )
         else:
-            theta, omega, _ = gtd2_step(theta, omega, now, reward, following[pairs], rho, pairs=pairs, **gradient)
+            rho = 1.0 if pairs else rho
+            theta, omega, _ = gtd2_step(theta, omega, now, reward, following[pairs], rho, **gradient)
         if not (np.abs(theta) <= BOUND).all():
             return kept, k + 1
         trace = trace * (not path.ends[k])
@@ -262,7 +313,14 @@ def measured_problem(setting: PredictionSetting) -> tuple[LinearPrediction, floa
 
     GQ(σ, λ) and semi-gradient Q(σ, λ) solve the domain's own. TDC(λ) and GTD2 weight by ρ, so their traces follow π
     and so do rewards and next features: A = Φᵀ Ξ (I − γλP^π)⁻¹(γP^π − I)Φ, and σ plays no part.
+
+    Examples
+    --------
+    >>> problem, sigma = measured_problem(PredictionSetting("baird_star", (("reading", "expected"),), "tdc"))
+    >>> sigma, problem.p_trace[0].tolist()  # π always takes the solid action, to the centre
+    (0.0, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     """
+    check.instance("setting", setting, PredictionSetting)
     domain = setting.make_domain()
     if setting.learner in ("gq", "semi-gradient"):
         return domain.problem, setting.sigma

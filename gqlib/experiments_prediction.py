@@ -19,156 +19,73 @@ One row was added when results for these were known, to give the paper's claim i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
 
-import numpy as np
-
+from gqlib import _validate as check
 from gqlib.evaluation import PredictionSetting
-from gqlib.grids import GridSetting
+from gqlib.grids import GridSetting, find
 from gqlib.sigma import MEANS, NOISE
+from gqlib.step_sizes import (
+    ALPHAS,
+    ETAS,
+    LAMBDAS,
+    MAIN_LAMBDA,
+    PANELS,
+    RESULT_SEED,
+    RUNS,
+    SEARCH_SEED,
+    SIGMAS,
+    Panel,
+    best_cell,
+    choice_name,
+    choices,
+    common_cell,
+    interior,
+    on_grids,
+    places,
+    search,
+    search_setting,
+)
 from gqlib.sweep import Experiment
 
-if TYPE_CHECKING:
-    import xarray
-
-SEARCH_SEED, RESULT_SEED = 2014, 2019
-RUNS = 200
-LAMBDAS = (0.0, 0.5, 0.9, 0.99)
-MAIN_LAMBDA = 0.9
-SIGMAS = (0.0, 0.25, 0.5, 0.75, 1.0)
-ALPHAS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-# The two ends and two in between of the paper's 2⁰ … 2⁻¹⁰ (its control task), and two beyond its upper end.
-ETAS = (2.0**-10, 2.0**-4, 2.0**-2, 1.0, 4.0, 16.0)
-VERSION = "1"  # of what `grid_runs` computes; changes when, and only when, a number changes
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A domain with its options, the length of a run, the readings in which it is run, and when σ can be drawn."""
-
-    domain: str
-    options: tuple[tuple[str, Any], ...]
-    steps: int
-    readings: tuple[str, ...]
-    drawn: tuple[str, ...] = ("step", "run")  # without episodes, a draw per episode is a draw per run
-
-    def fields(self, reading: str) -> dict[str, Any]:
-        """What the settings of a panel share."""
-        return {"domain": self.domain, "options": (*self.options, ("reading", reading)), "steps": self.steps}
-
-
-_THREE, _TWO = ("literal", "expected", "stacked"), ("literal", "expected")
-_EPISODES = ("step", "episode", "run")
-PANELS: Mapping[str, Panel] = {
-    "Baird, printed": Panel("baird_star", (("features", "printed"),), 1000, _THREE),
-    "Baird, classical": Panel("baird_star", (("features", "classical"),), 1000, _THREE),
-    "Boyan, printed": Panel("boyan_chain", (("terminal_features", "printed"),), 2000, _TWO, _EPISODES),
-    "Boyan, end at zero": Panel("boyan_chain", (("terminal_features", "zero"),), 2000, _TWO, _EPISODES),
-    "Cart-pole, printed": Panel("cart_pole", (("features", "printed"),), 10_000, _TWO),
-    "Cart-pole, scaled": Panel("cart_pole", (("features", "public"),), 10_000, _TWO),
-}
+__all__ = [
+    "ALPHAS",
+    "ETAS",
+    "LAMBDAS",
+    "MAIN_LAMBDA",
+    "MEANS",
+    "PANELS",
+    "RESULT_SEED",
+    "RUNS",
+    "SEARCH_SEED",
+    "SIGMAS",
+    "Panel",
+    "baselines",
+    "best_cell",
+    "choices",
+    "common_cell",
+    "curve_setting",
+    "curves",
+    "family_setting",
+    "fig3",
+    "find",
+    "interior",
+    "manifest",
+    "places",
+    "search",
+    "search_setting",
+]
 
 
-def places(*, void: bool = True) -> Iterator[tuple[str, str]]:
-    """Panel and reading; with `void` false, without the literal readings, in which σ has no effect."""
-    for name, panel in PANELS.items():
-        yield from ((name, reading) for reading in panel.readings if void or reading != "literal")
-
-
-def search_setting(panel: str, reading: str, lam: float, learner: str = "gq") -> GridSetting:
-    """The search for step sizes at one place."""
-    fields = PANELS[panel].fields(reading)
-    return GridSetting(**fields, learner=learner, lam=lam, sigmas=SIGMAS, alphas=ALPHAS, etas=ETAS)
-
-
-def search() -> Experiment:
-    """Every cell of α × η for every place, λ, σ and learner: the search, and the sensitivity study."""
-    settings = []
-    for panel, reading in places():
-        for lam in LAMBDAS:
-            learners = ["gq", "semi-gradient"]
-            learners += ["tdc"] if reading != "literal" else []
-            learners += ["gtd2"] if reading != "literal" and lam == 0.0 else []
-            settings += [search_setting(panel, reading, lam, learner) for learner in learners]
-    return Experiment(
-        name="fig3-search",
-        title="Figure 3: the search for step sizes",
-        function="gqlib.grids:grid_runs",
-        settings=tuple(settings),
-        runs=RUNS,
-        seed=SEARCH_SEED,
-        version=VERSION,
-        runs_per_task=50,
-        summary="gqlib.grids:grid_summary",
-        report="gqlib.experiments_prediction:report",
-    )
-
-
-def find(dataset: xarray.Dataset, setting: GridSetting) -> xarray.Dataset:
-    """The part of a result that belongs to a setting."""
-    matches = np.flatnonzero(dataset["key"].values == setting.key)
-    if len(matches) != 1:
-        raise ValueError(f"setting is {setting!r}; it should be one of those of {dataset.attrs['name']!r}")
-    return dataset.isel(setting=int(matches[0]))
-
-
-def best_cell(part: xarray.Dataset, sigma: float) -> tuple[float, float]:
-    """α and η by the rule for one σ: smallest mean late MSPBE where no run diverged."""
-    i = SIGMAS.index(sigma)
-    score = np.where(part["diverged"].values[i] == 0.0, part["mspbe"].values[i], np.inf)
-    return _at_smallest(score)
-
-
-def common_cell(part: xarray.Dataset) -> tuple[float, float]:
-    """α and η by the rule for all σ together."""
-    safe = (part["diverged"].values == 0.0).all(axis=0)
-    mspbe = np.where(safe, part["mspbe"].values, 1.0)
-    return _at_smallest(np.where(safe, np.log(mspbe).mean(axis=0), np.inf))
-
-
-def _at_smallest(score: np.typing.NDArray[np.float64]) -> tuple[float, float]:
-    if not np.isfinite(score).any():
-        raise ValueError("in every cell some run diverged; there should be one in which none did")
-    j, k = np.unravel_index(int(score.argmin()), score.shape)
-    return ALPHAS[int(j)], ETAS[int(k)]
-
-
-def choices(dataset: xarray.Dataset) -> dict[str, tuple[float, float]]:
-    """Apply the rules to the search at λ = 0.9 (0 for GTD2): name of a choice to (α, η); see `gqlib.chosen`."""
-    chosen = {}
-    for panel, reading in places():
-        for learner in ("gq", "semi-gradient", "tdc", "gtd2"):
-            if learner in ("tdc", "gtd2") and reading == "literal":
-                continue
-            lam = 0.0 if learner == "gtd2" else MAIN_LAMBDA
-            part = find(dataset, search_setting(panel, reading, lam, learner))
-            sigmas = {"gq": SIGMAS, "semi-gradient": (0.0, 0.5, 1.0)}.get(learner, (0.0,))
-            for sigma in sigmas:
-                chosen[choice_name(panel, reading, learner, sigma)] = best_cell(part, sigma)
-        if reading != "literal":
-            part = find(dataset, search_setting(panel, reading, MAIN_LAMBDA))
-            chosen[choice_name(panel, reading, "gq", None)] = common_cell(part)
-    return chosen
-
-
-def interior(dataset: xarray.Dataset) -> dict[str, float]:
-    """The interior σ with the smallest mean late MSPBE at its best cell, by place where σ matters, at λ = 0.9."""
-    found = {}
-    for panel, reading in places(void=False):
-        part = find(dataset, search_setting(panel, reading, MAIN_LAMBDA))
-        score = {}
-        for i, sigma in enumerate(SIGMAS[1:-1], start=1):
-            alpha, eta = best_cell(part, sigma)
-            score[sigma] = float(part["mspbe"].values[i, ALPHAS.index(alpha), ETAS.index(eta)])
-        found[f"{panel} | {reading}"] = min(score, key=score.__getitem__)
-    return found
-
-
-def choice_name(panel: str, reading: str, learner: str, sigma: float | None) -> str:
-    """The name of a choice; `sigma` is None for the one that all σ share."""
-    return f"{panel} | {reading} | {learner} | {'common' if sigma is None else f'{sigma:g}'}"
+def _chosen(
+    chosen: Mapping[str, tuple[float, float]], panel: str, reading: str, learner: str, sigma: float | None
+) -> tuple[float, float]:
+    name = choice_name(panel, reading, learner, sigma)
+    if name not in chosen:
+        raise ValueError(f"panel, reading, learner and sigma are {name!r}; step sizes should have been chosen for them")
+    return chosen[name]
 
 
 def curve_setting(panel: str, reading: str, learner: str = "gq", **sigma: Any) -> PredictionSetting:
@@ -179,11 +96,12 @@ def curve_setting(panel: str, reading: str, learner: str = "gq", **sigma: Any) -
     >>> curve_setting("Boyan, printed", "expected", mean=0.5, noise=0.01).sigma_noise
     0.01
     """
+    check.choice("panel", panel, tuple(PANELS))
     from gqlib.chosen import CHOSEN
 
     mean = sigma.pop("mean", 0.0)
     nearest = 0.5 if "ramp_to" in sigma else mean
-    alpha, eta = CHOSEN[choice_name(panel, reading, learner, nearest)]
+    alpha, eta = _chosen(CHOSEN, panel, reading, learner, nearest)
     return PredictionSetting(
         **PANELS[panel].fields(reading),
         learner=learner,
@@ -196,7 +114,13 @@ def curve_setting(panel: str, reading: str, learner: str = "gq", **sigma: Any) -
 
 
 def curves(panel: str, reading: str) -> dict[str, PredictionSetting]:
-    """The main curves of Figure 3 at one place, by label: the ends first."""
+    """The main curves of Figure 3 at one place, by label: the ends first.
+
+    Examples
+    --------
+    >>> list(curves("Boyan, printed", "expected"))[:3]
+    ['σ = 0', 'σ = 1', 'dynamic σ, m = 0.5']
+    """
     from gqlib.chosen import INTERIOR
 
     ways: dict[str, dict[str, Any]] = {
@@ -210,7 +134,13 @@ def curves(panel: str, reading: str) -> dict[str, PredictionSetting]:
 
 
 def baselines(panel: str, reading: str) -> dict[str, PredictionSetting]:
-    """Semi-gradient Q(σ, λ) at three σ, TDC(λ) and GTD2 at one place, by label."""
+    """Semi-gradient Q(σ, λ) at three σ, TDC(λ) and GTD2 at one place, by label.
+
+    Examples
+    --------
+    >>> list(baselines("Boyan, printed", "expected"))[-2:]
+    ['TDC(λ)', 'GTD2']
+    """
     found = {
         f"semi-gradient, σ = {sigma:g}": curve_setting(panel, reading, "semi-gradient", mean=sigma)
         for sigma in (0.0, 0.5, 1.0)
@@ -221,10 +151,16 @@ def baselines(panel: str, reading: str) -> dict[str, PredictionSetting]:
 
 
 def family_setting(panel: str, reading: str, drawn: str) -> GridSetting:
-    """The paper's 49 dynamic σ between the two fixed ends, at the step sizes that all of them share."""
+    """The paper's 49 dynamic σ between the two fixed ends, at the step sizes that all of them share.
+
+    Examples
+    --------
+    >>> family_setting("Boyan, printed", "expected", "episode").shape
+    (51, 1, 1)
+    """
     from gqlib.chosen import CHOSEN
 
-    alpha, eta = CHOSEN[choice_name(panel, reading, "gq", None)]
+    alpha, eta = _chosen(CHOSEN, panel, reading, "gq", None)
     return GridSetting(
         **PANELS[panel].fields(reading),
         sigmas=(0.0, *MEANS, 1.0),
@@ -237,26 +173,27 @@ def family_setting(panel: str, reading: str, drawn: str) -> GridSetting:
 
 
 def fig3() -> Experiment:
-    """The families of Figure 3: 51 ways to set σ at every place where σ matters, for every time of drawing it."""
+    """The families of Figure 3: 51 ways to set σ at every place where σ matters, for every time of drawing it.
+
+    Examples
+    --------
+    >>> len(fig3().settings)  # 8 places, σ drawn by step or run, on Boyan's chain by episode too
+    18
+    """
     settings = [
         family_setting(panel, reading, drawn) for panel, reading in places(void=False) for drawn in PANELS[panel].drawn
     ]
-    return Experiment(
-        name="fig3",
-        title="Figure 3: families of dynamic sigma on fresh seeds",
-        function="gqlib.grids:grid_runs",
-        settings=tuple(settings),
-        runs=RUNS,
-        seed=RESULT_SEED,
-        version=VERSION,
-        runs_per_task=50,
-        summary="gqlib.grids:grid_summary",
-        report="gqlib.experiments_prediction:report",
-    )
+    return on_grids("fig3", "Figure 3: families of dynamic sigma on fresh seeds", settings, RESULT_SEED)
 
 
 def manifest() -> dict[str, Any]:
-    """Every setting × runs behind the figures of the chapter, as plain values, with the seed."""
+    """Every setting × runs behind the figures of the chapter, as plain values, with the seed.
+
+    Examples
+    --------
+    >>> {part: (entry["runs"], len(entry["settings"])) for part, entry in manifest().items()}
+    {'curves': (200, 128), 'families': (200, 18), 'search': (200, 152)}
+    """
     shown = {
         f"{panel} | {reading} | {label}": asdict(setting)
         for panel, reading in places()
@@ -268,15 +205,3 @@ def manifest() -> dict[str, Any]:
         "families": {"runs": RUNS, "seed": RESULT_SEED, "settings": families},
         "search": {"runs": RUNS, "seed": SEARCH_SEED, "settings": [asdict(setting) for setting in search().settings]},
     }
-
-
-def report(dataset: xarray.Dataset) -> str:
-    """For each setting, the smallest and largest mean late MSPBE among cells without divergence, and where."""
-    lines = []
-    for i in range(dataset.sizes["setting"]):
-        part = dataset.isel(setting=i)
-        mspbe = np.where(part["diverged"].values == 0.0, part["mspbe"].values, np.nan)
-        name = f"{part['domain'].item()} {part['options'].item()} {part['learner'].item()} lam {part['lam'].item():g}"
-        low = np.unravel_index(int(np.nanargmin(mspbe)), mspbe.shape)
-        lines.append(f"{name}: smallest late MSPBE {mspbe[low]:.3g} at cell {tuple(map(int, low))} of {mspbe.shape}")
-    return "\n".join(lines)

@@ -36,6 +36,22 @@ from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.symbolic import GAMMA, LAM, SIGMA
 
+__all__ = [
+    "COIN",
+    "GAMMA",
+    "KEEP",
+    "LAM",
+    "SIGMA",
+    "Explorable",
+    "Slider",
+    "bias_and_variance",
+    "bias_variance",
+    "small_mdp",
+    "time_scales",
+    "to_javascript",
+    "two_state",
+]
+
 ETA, S = sp.symbols("eta s")
 COIN = ((0.5, 0.5), (0.5, 0.5))
 KEEP = ((1.0, 0.0), (1.0, 0.0))
@@ -43,7 +59,13 @@ KEEP = ((1.0, 0.0), (1.0, 0.0))
 
 @dataclass(frozen=True)
 class Slider:
-    """A native range input; with `log`, it moves log₁₀ of what it shows."""
+    """A native range input; with `log`, it moves log₁₀ of what it shows.
+
+    Examples
+    --------
+    >>> Slider("eta", "η", -3.0, 1.0, 0.0, log=True)  # from 0.001 to 10
+    Slider(name='eta', label='η', low=-3.0, high=1.0, value=0.0, step=0.01, log=True)
+    """
 
     name: str
     label: str
@@ -56,7 +78,16 @@ class Slider:
 
 @dataclass(frozen=True)
 class Explorable:
-    """One live figure: a name, a description for those who don't see it, sliders, a choice, and formulas."""
+    """One live figure: a name, a description for those who don't see it, sliders, a choice, and formulas.
+
+    Examples
+    --------
+    >>> half = Explorable("half", "Half of γ", (Slider("gamma", "γ", 0.0, 1.0, 0.5),), {"y": "(gamma) => [gamma/2]"})
+    >>> half.javascript().splitlines()[-1]
+    '"y": (gamma) => [gamma/2]}}'
+    >>> half.html("fig-half").splitlines()[0]
+    '<div class="gq-explorable" data-explorable="half" data-figure="fig-half">'
+    """
 
     name: str
     label: str
@@ -158,7 +189,14 @@ def small_mdp(gamma: float = 0.9) -> FiniteMDP:
 
 @cache
 def bias_and_variance() -> tuple[sp.Expr, sp.Expr, sp.ImmutableMatrix]:
-    """bias² and variance of the λ-return of `small_mdp` as functions of σ, λ and γ, and q^{ν_σ}; μ = COIN, π = KEEP."""
+    """bias² and variance of the λ-return of `small_mdp` as functions of σ, λ and γ, and q^{ν_σ}; μ = COIN, π = KEEP.
+
+    Examples
+    --------
+    >>> bias, variance, _ = bias_and_variance()
+    >>> bias.subs(SIGMA, 0), sp.cancel(variance.subs(SIGMA, 0)) == 0  # at σ = 0 no bias, but S' is still random
+    (0, False)
+    """
     table = [[float(i == j) for j in range(4)] for i in range(4)]
     twin = symbolic.twin(PredictionProblem.on_pairs(small_mdp(0.5), COIN, KEEP, table))
 
@@ -246,15 +284,45 @@ def _show(explorable: Explorable, figure: str) -> None:
 
 
 def two_state(figure: str) -> None:
-    """Make the static figure of this name live: the two-state example with σ, λ, γ and the reading (Figures 1–2)."""
+    """Make the static figure of this name live: the two-state example with σ, λ, γ and the reading (Figures 1–2).
+
+    Examples
+    --------
+    >>> from contextlib import redirect_stdout
+    >>> from io import StringIO
+    >>> with redirect_stdout(StringIO()) as shown:
+    ...     two_state("fig-phase")
+    >>> 'data-figure="fig-phase"' in shown.getvalue()
+    True
+    """
     _show(two_state_explorable(), figure)
 
 
 def bias_variance(figure: str) -> None:
-    """Make the static figure of this name live: bias and variance of a λ-return against σ on `small_mdp`."""
+    """Make the static figure of this name live: bias and variance of a λ-return against σ on `small_mdp`.
+
+    Examples
+    --------
+    >>> from contextlib import redirect_stdout
+    >>> from io import StringIO
+    >>> with redirect_stdout(StringIO()) as shown:
+    ...     bias_variance("fig-bias")
+    >>> 'data-figure="fig-bias"' in shown.getvalue()
+    True
+    """
     _show(bias_variance_explorable(), figure)
 
 
 def time_scales(figure: str) -> None:
-    """Make the static figure of this name live: eigenvalues of J(η) and the path of (θ, ω) (Theorem 1)."""
+    """Make the static figure of this name live: eigenvalues of J(η) and the path of (θ, ω) (Theorem 1).
+
+    Examples
+    --------
+    >>> from contextlib import redirect_stdout
+    >>> from io import StringIO
+    >>> with redirect_stdout(StringIO()) as shown:
+    ...     time_scales("fig-eta")
+    >>> 'data-figure="fig-eta"' in shown.getvalue()
+    True
+    """
     _show(time_scales_explorable(), figure)

@@ -10,6 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "CYCLE",
+    "GREEN",
+    "ORANGE",
+    "PINK",
+    "RED",
+    "SKY",
+    "STYLE",
+    "YELLOW",
+    "band",
+    "new",
+    "panel",
+    "show",
+]
+
 # Okabe & Ito (2008): eight colours that people with any common colour vision tell apart.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#000000",
@@ -41,7 +58,16 @@ STYLE: dict[str, Any] = {
 
 
 def new(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
-    """A figure and its axes in the book's style; `options` go to `matplotlib.pyplot.subplots`."""
+    """A figure and its axes in the book's style; `options` go to `matplotlib.pyplot.subplots`.
+
+    Examples
+    --------
+    >>> from matplotlib import pyplot
+    >>> figure, axes = new(1, 2)
+    >>> len(axes), axes[0].plot([0, 1])[0].get_color() == BLUE
+    (2, True)
+    >>> pyplot.close(figure)
+    """
     import matplotlib
     from cycler import cycler  # type: ignore[import-untyped,unused-ignore]
     from matplotlib import pyplot
@@ -54,7 +80,19 @@ def new(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
 
 
 def show(figure: Any) -> None:
-    """Hand the figure to the notebook as its only output (nothing where there is no notebook)."""
+    """Hand the figure to the notebook as its only output (nothing where there is no notebook).
+
+    Examples
+    --------
+    >>> from contextlib import redirect_stdout
+    >>> from io import StringIO
+    >>> from matplotlib import pyplot
+    >>> figure, _ = new()
+    >>> with redirect_stdout(StringIO()):
+    ...     show(figure)
+    >>> pyplot.fignum_exists(figure.number)  # it is closed, and not shown a second time
+    False
+    """
     from matplotlib import pyplot
 
     try:
@@ -69,6 +107,14 @@ def band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: Any) -
     """The mean over runs (rows) with its 95% interval as a band, by Student's t.
 
     Returns the mean and the half width, so that a notebook can assert on what is plotted.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> mean, half = band(axes, [0, 1], [[0.0, 2.0], [2.0, 4.0]], "two runs")
+    >>> mean.tolist(), half.round(2).tolist()  # t = 12.71 with one degree of freedom, standard error 1
+    ([1.0, 3.0], [12.71, 12.71])
     """
     from scipy import stats
 
@@ -81,6 +127,15 @@ def band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: Any) -
 
 
 def panel(axes: Any, text: str) -> None:
-    """Name a panel in its upper right corner: captions belong to the book, and a figure has no title."""
+    """Name a panel in its upper right corner: captions belong to the book, and a figure has no title.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> panel(axes, "p = 512")
+    >>> axes.texts[0].get_text(), axes.get_title()
+    ('p = 512', '')
+    """
     axes.annotate(text, (1.0, 1.0), (-2, 2), xycoords="axes fraction", textcoords="offset points", ha="right",
                   va="bottom", fontsize=8)  # fmt: skip

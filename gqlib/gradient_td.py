@@ -1,14 +1,17 @@
-r"""Reference updates of the baselines: TDC(λ) and GTD2, weighted by ρ_k = π(A_k|S_k)/μ(A_k|S_k).
+r"""Gradient TD methods other than GQ(σ, λ): TDC(λ), GTD2 and GQ(λ), weighted by ρ_k = π(A_k|S_k)/μ(A_k|S_k).
 
-Unlike GQ(σ, λ) these weight by importance, and so aim at the value of π. On states (Maei 2011, GTD(λ)),
+Unlike GQ(σ, λ) these weight by importance, and so aim at the value of π; with ρ = 1 at every step, at that of μ.
+On states (Sutton et al. 2009; Maei 2011, who calls TDC(λ) GTD(λ)),
 
     e_k = ρ_k(γλ e_{k−1} + φ_k)
     δ_k = R + γ θᵀφ_{k+1} − θᵀφ_k
     TDC(λ):  θ += α(δ e − γ(1−λ)(eᵀω) φ_{k+1}),   ω += β(δ e − (φᵀω) φ)
     GTD2:    θ += α ρ (φ − γφ_{k+1})(φᵀω),        ω += β(ρδ − φᵀω) φ
 
-On state–action pairs (Maei and Sutton 2010, GQ(λ)) the first action is given and needs no weight:
-e_k = γλρ_k e_{k−1} + φ_k, E_πφ(S_{k+1}, ·) takes the place of φ_{k+1}, and ρ = 1 in GTD2.
+On state–action pairs the first action is given and needs no weight. GQ(λ) of Maei and Sutton (2010) is TDC(λ) with
+e_k = γλρ_k e_{k−1} + φ_k and E_πφ(S_{k+1}, ·) in place of φ_{k+1}; GTD2 takes that too, with ρ = 1.
+
+Nothing here uses `gqlib.learners`, so that an equality with GQ(σ, λ) is a result.
 """
 
 from __future__ import annotations
@@ -19,10 +22,28 @@ from numpy.typing import ArrayLike
 from gqlib import _validate as check
 from gqlib._validate import Array
 
+__all__ = ["gtd2_step", "maei_gq_step", "tdc_step"]
 
-def _checked(theta: ArrayLike, **others: ArrayLike) -> list[Array]:
-    first = check.array("theta", theta, (None,))
-    return [first] + [check.array(name, value, first.shape) for name, value in others.items()]
+
+def _corrected(
+    theta: Array,
+    omega: Array,
+    e: Array,
+    phi: Array,
+    reward: float,
+    phi_next: Array,
+    *,
+    lam: float,
+    gamma: float,
+    alpha: float,
+    beta: float,
+) -> tuple[Array, Array, Array, float]:
+    """What TDC(λ) and GQ(λ) do with their trace."""
+    delta = reward + gamma * (theta @ phi_next) - theta @ phi
+    new_theta = theta + alpha * (delta * e - gamma * (1.0 - lam) * (e @ omega) * phi_next)
+    new_omega = omega + beta * (delta * e - (phi @ omega) * phi)
+    check.finite(theta=new_theta, omega=new_omega, trace=e, reward=delta)
+    return new_theta, new_omega, e, float(delta)
 
 
 def tdc_step(
@@ -32,15 +53,14 @@ def tdc_step(
     phi: ArrayLike,
     reward: float,
     phi_next: ArrayLike,
-    rho: float,
+    rho: float = 1.0,
     *,
     lam: float,
     gamma: float,
     alpha: float,
     beta: float,
-    pairs: bool = False,
 ) -> tuple[Array, Array, Array, float]:
-    """One step of TDC(λ); with `pairs` of GQ(λ), where `phi_next` is E_πφ(S_{k+1}, ·).
+    """One step of TDC(λ).
 
     Returns
     -------
@@ -53,15 +73,47 @@ def tdc_step(
     >>> theta.round(4).tolist(), omega.round(4).tolist(), trace.tolist(), delta
     ([0.9], [1.2], [2.0], 1.5)
     """
-    weights, aux, old, now, after = _checked(theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next)
-    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
-    alpha, beta = check.scalar("alpha", alpha, low=0.0), check.scalar("beta", beta, low=0.0)
-    rho = check.scalar("rho", rho, low=0.0)
-    e = gamma * lam * rho * old + (1.0 if pairs else rho) * now
-    delta = check.scalar("reward", reward) + gamma * (weights @ after) - weights @ now
-    new_theta = weights + alpha * (delta * e - gamma * (1.0 - lam) * (e @ aux) * after)
-    new_omega = aux + beta * (delta * e - (now @ aux) * now)
-    return new_theta, new_omega, e, float(delta)
+    lam, gamma, alpha, beta, rho, r = check.numbers(
+        lam=lam, gamma=gamma, alpha=alpha, beta=beta, rho=rho, reward=reward
+    )
+    weights, aux, old, now, after = check.vectors(theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next)
+    e = gamma * lam * rho * old + rho * now
+    return _corrected(weights, aux, e, now, r, after, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+
+
+def maei_gq_step(
+    theta: ArrayLike,
+    omega: ArrayLike,
+    trace: ArrayLike,
+    phi: ArrayLike,
+    reward: float,
+    phi_next_expected: ArrayLike,
+    *,
+    rho: float,
+    lam: float,
+    gamma: float,
+    alpha: float,
+    beta: float,
+) -> tuple[Array, Array, Array, float]:
+    """One step of GQ(λ) of Maei and Sutton (2010): ρ_k weights what the trace brings along, not φ_k.
+
+    Returns
+    -------
+    theta, omega, trace, delta
+
+    Examples
+    --------
+    >>> maei_gq_step([1.0], [1.0], [1.0], [1.0], 1.0, [2.0], rho=2.0, lam=0.5, gamma=0.5, alpha=0.1, beta=0.5)[2]
+    array([1.5])
+    """
+    lam, gamma, alpha, beta, rho, r = check.numbers(
+        lam=lam, gamma=gamma, alpha=alpha, beta=beta, rho=rho, reward=reward
+    )
+    weights, aux, old, now, mean = check.vectors(
+        theta=theta, omega=omega, trace=trace, phi=phi, phi_next_expected=phi_next_expected
+    )
+    e = gamma * lam * rho * old + now
+    return _corrected(weights, aux, e, now, r, mean, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
 
 
 def gtd2_step(
@@ -70,14 +122,13 @@ def gtd2_step(
     phi: ArrayLike,
     reward: float,
     phi_next: ArrayLike,
-    rho: float,
+    rho: float = 1.0,
     *,
     gamma: float,
     alpha: float,
     beta: float,
-    pairs: bool = False,
 ) -> tuple[Array, Array, float]:
-    """One step of GTD2 (λ = 0).
+    """One step of GTD2 (λ = 0), which samples −Aᵀω itself; `phi_next` is whatever δ bootstraps from.
 
     Returns
     -------
@@ -89,12 +140,11 @@ def gtd2_step(
     >>> theta.round(4).tolist(), omega.round(4).tolist(), delta
     ([0.8], [1.2], 1.5)
     """
-    weights, aux, now, after = _checked(theta, omega=omega, phi=phi, phi_next=phi_next)
-    gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
-    alpha, beta = check.scalar("alpha", alpha, low=0.0), check.scalar("beta", beta, low=0.0)
-    weight = 1.0 if pairs else check.scalar("rho", rho, low=0.0)
-    delta = check.scalar("reward", reward) + gamma * (weights @ after) - weights @ now
+    gamma, alpha, beta, rho, r = check.numbers(gamma=gamma, alpha=alpha, beta=beta, rho=rho, reward=reward)
+    weights, aux, now, after = check.vectors(theta=theta, omega=omega, phi=phi, phi_next=phi_next)
+    delta = r + gamma * (weights @ after) - weights @ now
     projected = now @ aux
-    new_theta = weights + alpha * weight * projected * (now - gamma * after)
-    new_omega = aux + beta * (weight * delta - projected) * now
+    new_theta = weights + alpha * rho * projected * (now - gamma * after)
+    new_omega = aux + beta * (rho * delta - projected) * now
+    check.finite(theta=new_theta, omega=new_omega, reward=delta)
     return np.asarray(new_theta), np.asarray(new_omega), float(delta)

@@ -17,6 +17,7 @@ import hashlib
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +26,13 @@ from gqlib._validate import Array
 from gqlib.evaluation import LEARNERS, PredictionSetting, measured_problem, prepare
 from gqlib.measures import half_square, mixture_value
 from gqlib.results import Labelled
+from gqlib.sigma import DRAWN
 from gqlib.store import Arrays, canonical_json
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["GridSetting", "find", "grid_runs", "grid_summary"]
 
 MEASURES = ("mspbe", "error", "mixture")
 
@@ -47,6 +54,10 @@ class GridSetting:
     >>> grid = GridSetting("boyan_chain", sigmas=(0.0, 1.0), alphas=(0.01, 0.1), etas=(1.0,), steps=100, kept=10)
     >>> grid_runs(grid, 3, 0, first_run=0)["mspbe"].shape
     (3, 2, 2, 1)
+    >>> grid.shape, grid.cell(1, 0, 0).sigma, len(grid.key)
+    ((2, 2, 1), 1.0, 64)
+    >>> grid.sigma_matters, grid.eta_matters  # in the literal reading σ has no effect
+    (False, True)
     """
 
     domain: str
@@ -63,10 +74,11 @@ class GridSetting:
 
     def __post_init__(self) -> None:
         for name in ("sigmas", "alphas", "etas"):
-            values = tuple(getattr(self, name))
-            if not values:
-                raise ValueError(f"{name} is {values!r}; it should hold at least one number")
-            object.__setattr__(self, name, values)
+            values = getattr(self, name)
+            check.array(name, values, (None,))
+            object.__setattr__(self, name, tuple(values))
+        check.scalar("noise", self.noise, low=0.0)
+        check.choice("drawn", self.drawn, DRAWN)
         check.choice("learner", self.learner, LEARNERS)
         object.__setattr__(self, "options", self.cell(0, 0, 0).options)
         if self.kept % 2:
@@ -74,6 +86,8 @@ class GridSetting:
 
     def cell(self, i: int, j: int, k: int) -> PredictionSetting:
         """The setting of one cell: the i-th σ, the j-th α, the k-th η."""
+        for name, index, number in zip("ijk", (i, j, k), self.shape, strict=True):
+            check.integer(name, index, low=0, high=number - 1)
         sigma = self.sigmas[i]
         shared = {field.name for field in fields(self)} & {field.name for field in fields(PredictionSetting)}
         return PredictionSetting(
@@ -111,9 +125,23 @@ def grid_runs(setting: GridSetting, runs: int, seed: int, *, first_run: int) -> 
 
     The digest adds up the bits of all late weights as whole numbers: it is the same on every machine, whereas the
     measures, which use a linear-algebra library, are so up to rounding.
+
+    Examples
+    --------
+    Where nothing is learnt, the measure is that of the first weights:
+
+    >>> grid = GridSetting("boyan_chain", sigmas=(0.5,), alphas=(0.0,), etas=(1.0,), steps=20, kept=2)
+    >>> found, domain = grid_runs(grid, 1, 0, first_run=0), grid.cell(0, 0, 0).make_domain()
+    >>> bool(np.isclose(found["mspbe"].item(), domain.problem.mspbe(domain.theta0, 0.5, 0.0)))
+    True
     """
+    check.instance("setting", setting, GridSetting)
     from gqlib.fast import prediction as fast
 
+    check.integer("runs", runs, low=1)
+    check.integer("seed", seed, low=0)
+    check.integer("first_run", first_run, low=0)
+    check.room("runs", runs, runs * int(np.prod(setting.shape)))
     found = {name: np.empty((runs, *setting.shape)) for name in MEASURES}
     digest = np.zeros(runs, dtype=np.uint64)
     sigmas = range(len(setting.sigmas) if setting.sigma_matters else 1)
@@ -157,7 +185,16 @@ class _Late:
 
 
 def grid_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """For each measure and cell: mean, half width of its 95% interval, median; and the share of diverged runs."""
+    """For each measure and cell: mean, half width of its 95% interval, median; and the share of diverged runs.
+
+    Examples
+    --------
+    >>> runs = np.array([1.0, 3.0, np.nan]).reshape(3, 1, 1, 1)  # the third one diverged
+    >>> kept = grid_summary({name: runs for name in MEASURES} | {"digest": np.zeros(3)})
+    >>> [round(kept[name][1].item(), 4) for name in ("mspbe", "mspbe_median", "diverged")]
+    [inf, 3.0, 0.3333]
+    """
+    check.runs("arrays", arrays, **dict.fromkeys(MEASURES, 4), digest=1)
     from scipy.stats import t
 
     dims = ("sigma", "alpha", "eta")
@@ -175,3 +212,22 @@ def grid_summary(arrays: Arrays) -> dict[str, Labelled]:
         kept[f"{name}_half"] = (dims, quantile * spread / np.sqrt(runs))
         kept[f"{name}_median"] = (dims, np.median(values, axis=0))
     return kept
+
+
+def find(dataset: xarray.Dataset, setting: GridSetting) -> xarray.Dataset:
+    """The part of a result that belongs to a setting.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> one, two = (GridSetting("boyan_chain", (0.0,), (alpha,), (1.0,)) for alpha in (0.1, 0.2))
+    >>> data = xarray.Dataset({"mspbe": ("setting", [3.0, 5.0])}, {"key": ("setting", [one.key, two.key])})
+    >>> find(data, two)["mspbe"].item()
+    5.0
+    """
+    check.labelled("dataset", dataset, "key")
+    check.instance("setting", setting, GridSetting)
+    matches = np.flatnonzero(dataset["key"].values == setting.key)
+    if len(matches) != 1:
+        raise ValueError(f"setting is {setting!r}; it should be one of those of {dataset.attrs['name']!r}")
+    return dataset.isel(setting=int(matches[0]))

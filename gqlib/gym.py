@@ -18,13 +18,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.agent import Agent, TileCoder
+from gqlib.agent import TARGETS, Agent, TileCoder
 from gqlib.store import Arrays, canonical_json
+
+__all__ = ["GymSetting", "Played", "gym_runs", "play", "tile_coder"]
 
 
 @dataclass(frozen=True)
 class Played:
-    """What happened, one entry an episode: undiscounted returns, lengths, and whether a time limit cut it off."""
+    """What happened, one entry an episode: undiscounted returns, lengths, and whether a time limit cut it off.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> env = gymnasium.make("CartPole-v1", max_episode_steps=3)  # no pole falls in three steps
+    >>> coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], memory=512)
+    >>> played = play(env, Agent(coder, np.random.default_rng(0)), 2, seed=0)
+    >>> played.returns.tolist(), played.lengths.tolist(), played.truncated.tolist()
+    ([3.0, 3.0], [3, 3], [True, True])
+    """
 
     returns: Array
     lengths: NDArray[np.int64]
@@ -54,14 +66,14 @@ def tile_coder(
     """
     from gymnasium.spaces import Box, Discrete
 
-    box, actions = env.observation_space, env.action_space
+    box, actions = (getattr(env, name, None) for name in ("observation_space", "action_space"))
     if not isinstance(box, Box) or len(box.shape) != 1:
         raise ValueError(f"env has observations {check.brief(box)}; they should be a Box with one dimension")
     if not isinstance(actions, Discrete) or actions.start != 0:
         raise ValueError(f"env has actions {check.brief(actions)}; they should be Discrete from 0 on")
     corners = []
     for name, given, own in (("low", low, box.low), ("high", high, box.high)):
-        corner = np.asarray(own if given is None else given, dtype=np.float64)
+        corner = check.reals(name, own if given is None else given)
         # Single-precision spaces write "infinite" as 3.4e38 as well.
         if (np.abs(corner) > 1e30).any():
             raise ValueError(f"env has an infinite {name} {check.brief(corner)}; {name} should be given, and finite")
@@ -89,11 +101,18 @@ def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True
     >>> bool((played.returns == played.lengths).all())
     True
     """
+    needed = ("act", "learn", "end_episode") if check.flag("learn", learn) else ("greedy",)
+    if not all(hasattr(agent, name) for name in needed):
+        raise ValueError(f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has")
+    if not hasattr(env, "reset") or not hasattr(env, "step"):
+        raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
+    check.integer("seed", seed, low=0)
     count = check.integer("episodes", episodes, low=1)
+    check.room("episodes", episodes, episodes)
     returns, lengths, truncated = np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
     choose = agent.act if learn else agent.greedy
     for episode in range(count):
-        state, _ = env.reset(seed=check.integer("seed", seed, low=0) if episode == 0 else None)
+        state, _ = env.reset(seed=int(seed) if episode == 0 else None)
         action, ended, cut = choose(state), False, False
         while not (ended or cut):
             next_state, reward, ended, cut, _ = env.step(action)
@@ -149,6 +168,32 @@ class GymSetting:
     episodes: int = 100
     max_steps: int = 200
 
+    def __post_init__(self) -> None:
+        check.instance("env", self.env, str)
+        check.instance("options", self.options, str)
+        try:
+            options = json.loads(self.options)
+        except ValueError:
+            options = None
+        if not isinstance(options, dict):
+            raise ValueError(f"options is {self.options!r}; it should be a JSON object")
+        for name in ("low", "high"):
+            corner = getattr(self, name)
+            if not isinstance(corner, list | tuple):
+                raise ValueError(f"{name} is {check.brief(corner)}; it should be a tuple of numbers, or empty")
+            object.__setattr__(self, name, tuple(check.scalar(name, number) for number in corner))
+        for name in ("tilings", "memory", "episodes", "max_steps"):
+            check.room(name, getattr(self, name), check.integer(name, getattr(self, name), low=1))
+        sides = self.tiles_per_side if isinstance(self.tiles_per_side, list | tuple) else [self.tiles_per_side]
+        for side in sides:
+            check.integer("tiles_per_side", side, low=1)
+        for name in ("sigma", "lam", "gamma", "epsilon"):
+            check.scalar(name, getattr(self, name), low=0.0, high=1.0)
+        check.scalar("alpha", self.alpha, low=0.0, open_low=True)
+        check.scalar("eta", self.eta, low=0.0)
+        check.choice("target", self.target, TARGETS)
+        check.flag("corrected", self.corrected)
+
     @cached_property
     def key(self) -> str:
         """SHA-256 of the setting as canonical JSON."""
@@ -160,12 +205,20 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
 
     Run number r is decided by (seed, r) and the setting: environment and exploration have their own streams, shared by
     settings, so that differences between settings are paired.
+
+    Examples
+    --------
+    >>> box = {"low": (-2.4, -3.0, -0.21, -3.0), "high": (2.4, 3.0, 0.21, 3.0)}
+    >>> gym_runs(GymSetting("CartPole-v1", **box, episodes=2, max_steps=3), 1, 0, first_run=0)["returns"].tolist()
+    [[3.0, 3.0]]
     """
+    check.instance("setting", setting, GymSetting)
     import gymnasium
 
+    check.room("runs", runs, check.integer("runs", runs, low=1) * setting.episodes)
+    check.integer("seed", seed, low=0)
+    check.integer("first_run", first_run, low=0)
     options = json.loads(setting.options)
-    if not isinstance(options, dict):
-        raise ValueError(f"options is {setting.options!r}; it should be a JSON object")
     kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": []}
     for run in range(first_run, first_run + runs):
         env = gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **options)

@@ -19,24 +19,18 @@ from numpy.typing import ArrayLike
 from gqlib import _validate as check
 from gqlib._validate import Array
 
+__all__ = ["correction", "gq_step", "gq_step_lagged", "mix", "semi_gradient_step"]
+
 
 def mix(sigma: float, phi_next: Array, phi_next_expected: Array) -> Array:
-    """σφ_{k+1} + (1−σ)E_πφ, written so that σ drops out to the bit where the two agree."""
+    """σφ_{k+1} + (1−σ)E_πφ, written so that σ drops out to the bit where the two agree.
+
+    Examples
+    --------
+    >>> mix(0.25, np.array([4.0]), np.array([0.0])).tolist()
+    [1.0]
+    """
     return phi_next_expected + sigma * (phi_next - phi_next_expected)
-
-
-def _settings(sigma: float, lam: float, gamma: float, alpha: float) -> tuple[float, float, float, float]:
-    return (
-        check.scalar("sigma", sigma),
-        check.scalar("lam", lam, low=0.0, high=1.0),
-        check.scalar("gamma", gamma, low=0.0, high=1.0),
-        check.scalar("alpha", alpha, low=0.0),
-    )
-
-
-def _vectors(theta: ArrayLike, **others: ArrayLike) -> list[Array]:
-    first = check.array("theta", theta, (None,))
-    return [first] + [check.array(name, value, first.shape) for name, value in others.items()]
 
 
 def semi_gradient_step(
@@ -65,17 +59,25 @@ def semi_gradient_step(
     >>> theta.tolist(), trace.tolist(), delta
     ([1.2], [1.0], 2.0)
     """
-    sigma, lam, gamma, alpha = _settings(sigma, lam, gamma, alpha)
-    weights, old, now, sampled, expected = _vectors(
-        theta, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+    sigma, lam, gamma, alpha, r = check.numbers(sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, reward=reward)
+    weights, old, now, sampled, expected = check.vectors(
+        theta=theta, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
     e = gamma * lam * old + now
-    delta = check.scalar("reward", reward) + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
-    return weights + alpha * delta * e, e, float(delta)
+    delta = r + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
+    new_theta = weights + alpha * delta * e
+    check.finite(theta=new_theta)  # so are e and delta, or their product would not be
+    return new_theta, e, float(delta)
 
 
 def correction(sigma: float, lam: float, phi_next: Array, phi_next_expected: Array) -> Array:
-    """The u of v = u eᵀ, Eq. (23): σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1}), collected so that σ drops out exactly."""
+    """The u of v = u eᵀ, Eq. (23): σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1}), collected so that σ drops out exactly.
+
+    Examples
+    --------
+    >>> correction(0.5, 0.5, np.array([2.0]), np.array([3.0])).tolist()  # ½·½·2 + ½·(3 − ½·2)
+    [1.5]
+    """
     return mix(sigma, phi_next, phi_next_expected) - lam * phi_next
 
 
@@ -107,16 +109,18 @@ def gq_step(
     >>> theta.round(4).tolist(), omega.tolist(), trace.tolist(), delta
     ([0.95], [1.1], [1.0], 2.0)
     """
-    sigma, lam, gamma, alpha = _settings(sigma, lam, gamma, alpha)
-    beta = check.scalar("beta", beta, low=0.0)
-    weights, aux, old, now, sampled, expected = _vectors(
-        theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+    sigma, lam, gamma, alpha, beta, r = check.numbers(
+        sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta, reward=reward
+    )
+    weights, aux, old, now, sampled, expected = check.vectors(
+        theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
     e = gamma * lam * old + now
-    delta = check.scalar("reward", reward) + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
+    delta = r + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
     v_omega = correction(sigma, lam, sampled, expected) * (e @ aux)
     new_theta = weights + alpha * (delta * e - gamma * v_omega)
     new_omega = aux + beta * (delta * e - now * (now @ aux))
+    check.finite(theta=new_theta, omega=new_omega)
     return new_theta, new_omega, e, float(delta)
 
 
@@ -141,16 +145,27 @@ def gq_step_lagged(
     Returns
     -------
     theta, omega, trace, v, delta
+
+    Examples
+    --------
+    At the first step v is zero, and θ moves as in `semi_gradient_step`:
+
+    >>> theta, omega, trace, v, delta = gq_step_lagged([1.0], [1.0], [0.0], [[0.0]], [1.0], 0.5, [2.0], [3.0],
+    ...                                                sigma=0.5, lam=0.0, gamma=1.0, alpha=0.1, beta=0.1)
+    >>> theta.round(4).tolist(), omega.tolist(), v.tolist()
+    ([1.2], [1.1], [[2.5]])
     """
-    sigma, lam, gamma, alpha = _settings(sigma, lam, gamma, alpha)
-    beta = check.scalar("beta", beta, low=0.0)
-    weights, aux, old, now, sampled, expected = _vectors(
-        theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+    sigma, lam, gamma, alpha, beta, r = check.numbers(
+        sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta, reward=reward
+    )
+    weights, aux, old, now, sampled, expected = check.vectors(
+        theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
     before = check.array("v", v, (len(weights), len(weights)))
     e = gamma * lam * old + now
-    delta = check.scalar("reward", reward) + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
+    delta = r + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
     after = np.outer(correction(sigma, lam, sampled, expected), e)
     new_theta = weights + alpha * (delta * e - gamma * (before @ aux))
     new_omega = aux + beta * (delta * e - now * (now @ aux))
+    check.finite(theta=new_theta, omega=new_omega, v=after)
     return new_theta, new_omega, e, after, float(delta)

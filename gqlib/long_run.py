@@ -29,6 +29,8 @@ from gqlib.prediction import PredictionProblem
 from gqlib.stability import is_hurwitz
 from gqlib.variance import trace_second_moments
 
+__all__ = ["joint_noise", "long_run_covariance", "stationary_error"]
+
 
 def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta: ArrayLike, lam: float) -> Array:
     """Γ of δ_k e_k with the paper's trace, (d, d), on a continuing chain.
@@ -56,6 +58,7 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
     >>> abs(long_run_covariance(p, [[1.0], [1.0]], [0.0], 0.0).item()) < 1e-12
     True
     """
+    check.instance("problem", problem, PredictionProblem)
     u = check.array("bootstrap", bootstrap, (problem.n, problem.d))
     weights = check.array("theta", theta, (problem.d,))
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
@@ -100,7 +103,9 @@ def stationary_error(problem: PredictionProblem, drift: ArrayLike, noise: ArrayL
     >>> stationary_error(p, [[-0.5]], [[2.0]])
     2.0
     """
+    check.instance("problem", problem, PredictionProblem)
     matrix = check.array("drift", drift, (None, None))
+    matrix = check.array("drift", matrix, (len(matrix), len(matrix)))
     if not is_hurwitz(matrix):
         raise ValueError("drift is not Hurwitz; the mean iteration should be stable")
     covariance = solve_continuous_lyapunov(matrix, -check.array("noise", noise, matrix.shape))

@@ -21,6 +21,15 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+from gqlib.rounding import refuse_resolvent
+
+__all__ = ["FiniteMDP", "stationary_distribution"]
+
+
+# An unnormalised law is scaled down beyond this, so that it never overflows.
+_HUGE = 1e100
+# Below this, products of probabilities might be rounded to zero.
+_TINY = 1e-150
 
 
 def leaves_surely(chain: Array) -> bool:
@@ -55,6 +64,12 @@ def stationary_distribution(chain: ArrayLike) -> Array:
     -------
     ndarray, (n,)
 
+    Notes
+    -----
+    Each entry above 1e-150 has a relative error of at most 2n³·eps, however near the chain is to falling apart: it
+    is a quotient of sums of products of probabilities. The diagonal is not used, since the rest of a row determines
+    it. Probabilities of leaving that come below 1e-150 are refused.
+
     Examples
     --------
     >>> stationary_distribution([[0.5, 0.5], [1.0, 0.0]]).round(4).tolist()
@@ -62,7 +77,7 @@ def stationary_distribution(chain: ArrayLike) -> Array:
     """
     p = check.array("chain", chain, (None, None))
     p = check.distributions("chain", p, (len(p), len(p)))
-    count, label = connected_components(csr_array(p > 0), directed=True, connection="strong")
+    count, label = connected_components(csr_array(p > 0), connection="strong")
     closed = [c for c in range(count) if not (p[np.ix_(label == c, label != c)] > 0).any()]
     if len(closed) != 1:
         raise ValueError(
@@ -71,11 +86,18 @@ def stationary_distribution(chain: ArrayLike) -> Array:
     members = np.flatnonzero(label == closed[0])
     work = p[np.ix_(members, members)]
     for k in range(len(members) - 1, 0, -1):
-        work[:k, k] /= work[k, :k].sum()
+        leaving = work[k, :k].sum()
+        if leaving < _TINY:
+            raise ValueError(
+                f"chain leaves a set of states with probability {leaving:g}; it should be at least {_TINY:g}, or zero"
+            )
+        work[:k, k] /= leaving
         work[:k, :k] += np.outer(work[:k, k], work[k, :k])
     law = np.ones(len(members))
     for k in range(1, len(members)):
         law[k] = law[:k] @ work[:k, k]
+        if law[k] > _HUGE:
+            law[: k + 1] /= law[k]
     result = np.zeros(len(p))
     result[members] = law / law.sum()
     return result
@@ -102,6 +124,16 @@ class FiniteMDP:
     >>> mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
     >>> mdp.v([[1.0], [1.0]]).tolist()
     [2.0, 0.0]
+    >>> only = [[1.0], [1.0]]
+    >>> mdp.q(only).tolist(), mdp.state_chain(only).tolist(), mdp.surviving_state_chain(only).tolist()
+    ([[2.0], [0.0]], [[0.5, 0.5], [0.0, 1.0]], [[0.5, 0.0], [0.0, 0.0]])
+
+    With one action a pair is a state:
+
+    >>> mdp.policy(only).shape, bool((mdp.pair_chain(only) == mdp.state_chain(only)).all())
+    ((2, 1), True)
+    >>> mdp.surviving_pair_chain(only).tolist()
+    [[0.5, 0.0], [0.0, 0.0]]
     """
 
     def __init__(
@@ -110,14 +142,15 @@ class FiniteMDP:
         p = check.array("transitions", transitions, (None, None, None))
         n_states, n_actions = p.shape[:2]
         p = check.array("transitions", p, (n_states, n_actions, n_states))
+        if not isinstance(terminal, Iterable):
+            raise ValueError(f"terminal is {check.brief(terminal)}; it should hold numbers of states")
         self.terminal = tuple(sorted({check.integer("terminal", s, low=0, high=n_states - 1) for s in terminal}))
         self.is_terminal = np.zeros(n_states, dtype=bool)
         self.is_terminal[list(self.terminal)] = True
         check.distributions("transitions", p, p.shape, allow_less=True)
-        short = (np.abs(p.sum(axis=2) - 1.0) > check.PROBABILITY_TOLERANCE).any(axis=1) & ~self.is_terminal
-        if short.any():
+        if not self.is_terminal.all():
             check.distributions("transitions", p[~self.is_terminal], (None, n_actions, n_states))
-        r = check.array("rewards", rewards, (n_states, n_actions) + (n_states,) * (np.ndim(rewards) == 3))
+        r = check.array("rewards", rewards, (n_states, n_actions) + (n_states,) * (check.dimensions(rewards) == 3))
         self.gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
         if self.gamma == 1.0 and not self.terminal:
             raise ValueError("gamma is 1.0; without terminal states it should be in [0, 1)")
@@ -155,12 +188,19 @@ class FiniteMDP:
         return chain
 
     def q(self, policy: ArrayLike) -> Array:
-        """q^ν, (S, A): the solution of q = r + γ P^ν q, Eqs. (1)–(2); zero in terminal states."""
+        """q^ν, (S, A): the solution of q = r + γ P^ν q, Eqs. (1)–(2); zero in terminal states.
+
+        Notes
+        -----
+        The largest error is at most `rounding.resolvent_error(P^ν, γ)` times the largest |q|; where that is above
+        0.01 (γ within about 1e-12 of one and no end near), a ValueError says so.
+        """
         chain = self.surviving_pair_chain(policy)
         if self.gamma == 1.0 and not leaves_surely(chain):
             raise ValueError(
                 "gamma is 1.0; under this policy terminal states are not reached surely, so it should be below 1"
             )
+        refuse_resolvent("gamma", chain, self.gamma, "it should be further below 1, or an end be nearer")
         rewards = np.where(self.is_terminal[:, None], 0.0, self.rewards)
         values = np.linalg.solve(np.eye(len(chain)) - self.gamma * chain, rewards.ravel())
         return np.asarray(values.reshape(self.n_states, self.n_actions))

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from gqlib._validate import Array, brief, generator, integer
-from gqlib.stats import CaseCounts, case_counts, holm
-from gqlib.stats._checks import fraction
+from gqlib._validate import ROOM, Array, brief, fraction, generator, integer, labelled, reals, room
+from gqlib.results import verify_sample
+from gqlib.stats import CaseCounts, case_counts, holm, variance_interval
+from gqlib.stats._checks import LARGEST_SCORE
 
 if TYPE_CHECKING:
     import xarray
@@ -62,9 +63,20 @@ def cell(dataset: xarray.Dataset, **fields: Any) -> xarray.Dataset:
     ------
     ValueError
         If no setting is like that.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> labels = {"p": ("setting", [512, 512, 1024]), "sigma": ("setting", [1.0, 0.0, 0.5])}
+    >>> data = xarray.Dataset({"score": ("setting", [30, 10, 20])}, labels)
+    >>> cell(data, p=512)["score"].values.tolist()
+    [10, 30]
     """
+    labelled("dataset", dataset, "sigma", *fields)
     chosen = np.ones(dataset.sizes["setting"], dtype=bool)
     for name, value in fields.items():
+        if not isinstance(value, str | bool | int | float | np.generic):
+            raise ValueError(f"{name} is {brief(value)}; it should be one value of that coordinate")
         chosen &= dataset[name].values == value
     if not chosen.any():
         raise ValueError(f"fields are {brief(fields)}; some setting of the result should have these values")
@@ -90,7 +102,13 @@ def paired_p_values(first: ArrayLike, second: ArrayLike) -> Array:
     >>> round(float(paired_p_values([1.0, 2.0, 4.0], [2.0, 4.0, 5.0])), 4)
     0.0286
     """
-    difference = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    pair = reals("first", first), reals("second", second)
+    try:
+        difference = np.asarray(pair[0] - pair[1])
+    except ValueError:
+        raise ValueError(f"second has shape {pair[1].shape}; it should go with first, {pair[0].shape}") from None
+    if difference.ndim == 0 or not (np.abs(difference) <= LARGEST_SCORE).all():
+        raise ValueError(f"first is {brief(first)}, second {brief(second)}; they should hold finite scores of runs")
     runs = difference.shape[-1]
     if runs < 2:
         raise ValueError(f"first holds {runs} runs; it should hold at least 2")
@@ -103,7 +121,14 @@ def paired_p_values(first: ArrayLike, second: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class EndComparison:
-    """The interior σ of a cell against both ends; made by :func:`compare_with_ends`."""
+    """The interior σ of a cell against both ends; made by :func:`compare_with_ends`.
+
+    Examples
+    --------
+    >>> result = compare_with_ends([[2.0, 4.0], [1.0, 3.0], [4.0, 6.0]])  # better than both ends by 1 or more, always
+    >>> tuple(result.counts), tuple(result.shown()), result.difference.tolist(), result.error.tolist()
+    ((1, 0, 0), (1, 0, 0), [-1.0], [0.0])
+    """
 
     counts: CaseCounts
     """Cases by the means alone: the paper's procedure."""
@@ -154,7 +179,14 @@ def compare_with_ends(scores: ArrayLike) -> EndComparison:
 
 
 class Repetitions(NamedTuple):
-    """The paper's procedure, repeated: one row per repetition."""
+    """The paper's procedure, repeated: one row per repetition.
+
+    Examples
+    --------
+    >>> twice = Repetitions(counts=np.array([[2, 1, 0], [1, 1, 1]]), winner=np.array([1, 0]))
+    >>> twice.leading.tolist(), twice.disagreement
+    ([0, -1], 1.0)
+    """
 
     counts: NDArray[np.int64]
     """Cases I, II, III, shape (repetitions, 3)."""
@@ -198,9 +230,9 @@ def repeat_procedure(scores: ArrayLike, runs: int, repetitions: int, rng: np.ran
     """
     values = _cell_scores(scores)
     available = values.shape[1]
-    often = generator("rng", rng).multinomial(
-        integer("runs", runs, low=1), np.full(available, 1 / available), integer("repetitions", repetitions, low=2)
-    )
+    integer("runs", runs, low=1, high=ROOM)
+    room("repetitions", repetitions, available * integer("repetitions", repetitions, low=2))
+    often = generator("rng", rng).multinomial(runs, np.full(available, 1 / available), repetitions)
     return _apply_procedure(often @ values.T)
 
 
@@ -224,7 +256,15 @@ def _apply_procedure(totals: NDArray[Any]) -> Repetitions:
 
 
 class Confirmation(NamedTuple):
-    """An interior σ chosen on half of the runs, judged on the other half."""
+    """An interior σ chosen on half of the runs, judged on the other half.
+
+    Examples
+    --------
+    The interior row wins on the even runs, by luck:
+
+    >>> confirm_winner([[2.0, 2.0, 2.0, 2.0], [0.0, 3.0, 0.0, 3.0], [2.0, 2.0, 2.0, 2.0]])
+    Confirmation(row=1, chosen=-2.0, confirmed=1.0, p_value=1.0)
+    """
 
     row: int
     """Row of the chosen σ."""
@@ -240,6 +280,12 @@ def confirm_winner(scores: ArrayLike) -> Confirmation:
     """Choose the interior σ with the lowest mean on the even runs; test it against both ends on the odd runs.
 
     The end that counts as the better one is chosen on the even runs too; the p-value is against both.
+
+    Examples
+    --------
+    >>> result = confirm_winner([[3, 4, 5, 6], [1, 2, 3, 4], [2, 3, 4, 5], [4, 5, 6, 7]])
+    >>> result.row, result.confirmed, result.p_value  # better by 2 than the better end, in every run
+    (1, -2.0, 0.0)
     """
     values = _cell_scores(scores).astype(float)
     if values.shape[1] < 4:
@@ -253,90 +299,12 @@ def confirm_winner(scores: ArrayLike) -> Confirmation:
     return Confirmation(row, float(means[row] - means[end]), float(judged[row] - judged[end]), p_value)
 
 
-def variance_interval(
-    sums: ArrayLike, runs: int, *, confidence: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    r"""Sample variance and its interval from sums of the first four powers.
-
-    The sample variance has variance :math:`(\mu_4 - \sigma^4 (n - 3)/(n - 1))/n` for any law with a fourth moment; the
-    interval is symmetric for the logarithm, with Student's quantile: positive, and wider upwards. Like every interval
-    for a variance it is too optimistic where rare runs carry most of the fourth moment.
-
-    Parameters
-    ----------
-    sums : array_like, shape (4, ...)
-        Sums over runs of x, x², x³ and x⁴; integers keep the central moments exact until the last division.
-    runs : int
-        Number of runs.
-    confidence : float
-        Level.
-
-    Returns
-    -------
-    variance, low, high : ndarray, shape (...)
-
-    Examples
-    --------
-    >>> x = np.array([1, 2, 3, 4, 10])
-    >>> variance, low, high = variance_interval([(x**k).sum() for k in (1, 2, 3, 4)], 5)
-    >>> float(variance), bool(low < variance < high)
-    (12.5, True)
-    """
-    totals = np.asarray(sums)
-    n = integer("runs", runs, low=4)
-    if totals.ndim == 0 or len(totals) != 4:
-        raise ValueError(f"sums has shape {totals.shape}; its first axis should hold the sums of four powers")
-    s1, s2, s3, s4 = (totals[k].astype(object) for k in range(4))  # Python's integers do not overflow
-    second = np.asarray((n * s2 - s1**2) / n**2, dtype=float)
-    fourth = np.asarray((n**3 * s4 - 4 * n**2 * s1 * s3 + 6 * n * s1**2 * s2 - 3 * s1**4) / n**4, dtype=float)
-    variance = second * n / (n - 1)
-    spread = np.maximum(fourth - second**2 * (n - 3) / (n - 1), 0.0) / n
-    relative = np.sqrt(spread) / np.where(variance > 0, variance, 1.0)
-    factor = np.exp(stats.t.ppf((1 + fraction("confidence", confidence)) / 2, n - 1) * relative)
-    return variance, variance / factor, variance * factor
-
-
-def verify_sample(dataset: xarray.Dataset, runs: int, rng: np.random.Generator) -> int:
-    """Compute a random sample of stored runs again and compare every number kept of them, bit for bit.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-        A result of :func:`gqlib.results.collect`.
-    runs : int
-        How many runs to compute again, drawn over all settings.
-    rng : numpy.random.Generator
-        Which ones.
-
-    Returns
-    -------
-    int
-        The number of values that were compared.
-
-    Raises
-    ------
-    ValueError
-        If one differs: the file was not made by this code.
-    """
-    from gqlib.results import recompute
-
-    compared = 0
-    for _ in range(integer("runs", runs, low=1)):
-        setting = int(generator("rng", rng).integers(dataset.sizes["setting"]))
-        run = int(rng.integers(dataset.sizes["run"]))
-        for name, (dims, made) in recompute(dataset, setting, run).items():
-            if dims[:1] != ("run",):
-                continue
-            if not np.array_equal(made[0], dataset[name].values[setting, run]):
-                raise ValueError(f"dataset has another {name} in setting {setting}, run {run} than this code gives")
-            compared += made[0].size
-    return compared
-
-
 def _cell_scores(scores: ArrayLike) -> NDArray[Any]:
-    values = np.asarray(scores)
+    reals("scores", scores)
+    given = np.asarray(scores)
+    values = given if given.dtype.kind in "iu" else given.astype(float)  # sums of integers are exact
     if values.ndim != 2 or values.shape[0] < 3 or values.shape[1] < 1:
         raise ValueError(f"scores has shape {values.shape}; it should be (n + 2, runs) with n at least 1")
-    if not np.isfinite(values).all():
-        raise ValueError("scores is not finite somewhere; a run that diverged should count at the step limit")
+    if not (np.abs(values) <= LARGEST_SCORE).all():
+        raise ValueError("scores is not finite (or beyond 1e100); a run that diverged should count at the step limit")
     return values

@@ -10,7 +10,10 @@ import ast
 import re
 from pathlib import Path
 
+from gqlib import _validate as check
 from gqlib.paper import NUMBERED_ITEMS
+
+__all__ = ["items_cited", "library_index"]
 
 _RANGE = re.compile(r"\((\d+)\)\s*[–-]\s*\((\d+)\)")
 _NUMBER = re.compile(r"\((\d+)\)")
@@ -27,6 +30,7 @@ def items_cited(text: str) -> set[str]:
     >>> sorted(items_cited("The step of Eqs. (25)–(26), see Algorithm 1."))
     ['Algorithm 1', 'Eq. (25)', 'Eq. (26)']
     """
+    check.instance("text", text, str)
     numbers: set[int] = {int(number) for number in _LINE_END.findall(text)}
     for group in _EQUATIONS.findall(text):
         numbers |= {int(number) for number in _NUMBER.findall(group)}

@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gqlib import _validate as check
+from gqlib._validate import ROOM, generator, integer, labelled
 from gqlib.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
 from gqlib.sweep import Experiment, Setting, SweepError, Task, resolve
 
 if TYPE_CHECKING:
     import xarray
+
+__all__ = ["collect", "keep_all", "load_results", "recompute", "save_results", "verify_sample"]
 
 _FORMAT = "gqlib dataset 1"
 _ABOUT = ("name", "title", "function", "summary", "seed", "version", "runs")
@@ -35,6 +39,9 @@ def keep_all(arrays: Arrays) -> dict[str, Labelled]:
     >>> keep_all({"theta": np.zeros((3, 2))})["theta"][0]
     ('run', 'theta_1')
     """
+    for name, array in check.members("arrays", arrays).items():
+        check.instance("arrays", array, np.ndarray)
+        check.instance("arrays", name, str)
     return {
         name: (("run", *(f"{name}_{axis}" for axis in range(1, array.ndim))), array)
         for name, array in arrays.items()
@@ -48,7 +55,22 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     ``run``, and whatever the experiment's summary adds; its attributes say what made it, well enough to make
     any run of it again (:func:`recompute`). Settings are read one after the other, so that the memory needed
     is that of one setting plus the result.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gqlib.sweep import run_sweep
+    >>> from gqlib.tasks import TwoStateSetting
+    >>> one = (TwoStateSetting(0.5, steps=50),)
+    >>> sweep = Experiment("one", "One setting", "gqlib.tasks:two_state_runs", one, 3, 7, "1", runs_per_task=3)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     progress = run_sweep(sweep, Store(directory))
+    ...     data = collect(sweep, Store(directory))
+    >>> data["sigma"].values.tolist(), data["theta"].dims, data.attrs["seed"]
+    ([0.5], ('setting', 'run', 'theta_1', 'theta_2'), 7)
     """
+    check.instance("experiment", experiment, Experiment)
+    check.instance("store", store, Store)
     import xarray
 
     kept = [_summarised(experiment, setting, store) for setting in experiment.settings]
@@ -108,7 +130,25 @@ def recompute(dataset: xarray.Dataset, setting: int, first_run: int, runs: int =
     dict of str to (dims, array)
         What the summary of the experiment keeps of these runs: its arrays with a dimension ``run`` should
         equal the stored ones bit for bit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gqlib.sweep import run_sweep
+    >>> from gqlib.tasks import TwoStateSetting
+    >>> one = (TwoStateSetting(0.5, steps=50),)
+    >>> sweep = Experiment("one", "One setting", "gqlib.tasks:two_state_runs", one, 3, 7, "1", runs_per_task=3)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     progress = run_sweep(sweep, Store(directory))
+    ...     data = collect(sweep, Store(directory))
+    >>> dims, theta = recompute(data, setting=0, first_run=1)["theta"]
+    >>> bool((theta[0] == data["theta"].values[0, 1]).all())
+    True
     """
+    check.labelled("dataset", dataset, "key")
+    check.integer("setting", setting, low=0, high=dataset.sizes["setting"] - 1)
+    check.integer("first_run", first_run, low=0)
+    check.integer("runs", runs, low=1)
     about = dataset.attrs
     remade = resolve(about["setting_type"])(**json.loads(about["settings"])[setting])
     if remade.key != dataset["key"].values[setting]:
@@ -116,6 +156,56 @@ def recompute(dataset: xarray.Dataset, setting: int, first_run: int, runs: int =
     task = Task(about["function"], remade, first_run, runs, about["seed"], about["version"])
     kept: dict[str, Labelled] = resolve(about["summary"])(task.compute())
     return kept
+
+
+def verify_sample(dataset: xarray.Dataset, runs: int, rng: np.random.Generator) -> int:
+    """Compute a random sample of stored runs again and compare every number kept of them, bit for bit.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A result of :func:`collect`.
+    runs : int
+        How many runs to compute again, drawn over all settings.
+    rng : numpy.random.Generator
+        Which ones.
+
+    Returns
+    -------
+    int
+        The number of values that were compared.
+
+    Raises
+    ------
+    ValueError
+        If one differs: the file was not made by this code.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gqlib.sweep import run_sweep
+    >>> from gqlib.tasks import TwoStateSetting
+    >>> one = (TwoStateSetting(0.5, steps=50),)
+    >>> sweep = Experiment("one", "One setting", "gqlib.tasks:two_state_runs", one, 3, 7, "1", runs_per_task=3)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     progress = run_sweep(sweep, Store(directory))
+    ...     data = collect(sweep, Store(directory))
+    >>> verify_sample(data, 2, np.random.default_rng(0))  # two runs: 51·2 weights, the largest of them, and a flag each
+    208
+    """
+    labelled("dataset", dataset, "key")
+    generator("rng", rng)
+    compared = 0
+    for _ in range(integer("runs", runs, low=1, high=ROOM)):
+        setting = int(rng.integers(dataset.sizes["setting"]))
+        run = int(rng.integers(dataset.sizes["run"]))
+        for name, (dims, made) in recompute(dataset, setting, run).items():
+            if dims[:1] != ("run",):
+                continue
+            if not np.array_equal(made[0], dataset[name].values[setting, run]):
+                raise ValueError(f"dataset has another {name} in setting {setting}, run {run} than this code gives")
+            compared += made[0].size
+    return compared
 
 
 def save_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> Path:
@@ -136,7 +226,8 @@ def save_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> Path:
     ...     load_results(save_results(f"{directory}/example.npz", data)).identical(data)
     True
     """
-    path = Path(path)
+    check.labelled("dataset", dataset)
+    path = check.path("path", path)
     header: dict[str, Any] = {
         "format": _FORMAT,
         "attrs": dict(dataset.attrs),
@@ -161,10 +252,18 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
         If the file is truncated, altered, or not a dataset of ours.
     FileNotFoundError
         If there is none.
+
+    Examples
+    --------
+    >>> import tempfile, xarray
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = save_results(f"{directory}/steps.npz", xarray.Dataset({"steps": ("run", [3, 5])}))
+    ...     load_results(path)["steps"].values.tolist()
+    [3, 5]
     """
     import xarray
 
-    header, arrays = read_file(Path(path))
+    header, arrays = read_file(check.path("path", path))
     if header.get("format") != _FORMAT:
         raise DamagedFile(Path(path), "holds no dataset")
     coords = set(header["coords"])

@@ -22,6 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from gqlib import _validate as check
 from gqlib._validate import Array
 
+__all__ = ["MEANS", "NOISE", "Schedule", "dynamic", "family", "ramp"]
+
 DRAWN = ("step", "episode", "run")
 NOISE = 0.01  # standard deviation of the paper's dynamic σ
 # 0.02, 0.04, …, 0.98: each the double nearest to its decimal.
@@ -53,6 +55,10 @@ class Schedule:
     [0.5, 0.5, 0.5]
     >>> Schedule(0.5, noise=0.01, drawn="episode").values([False, True, False], [1.0, 5.0, -1.0]).tolist()
     [0.51, 0.51, 0.49]
+    >>> Schedule(0.8, decay=0.5).means([False, True, False]).tolist()
+    [0.8, 0.8, 0.4]
+    >>> Schedule(0.5).sample([False, False], np.random.default_rng(0)).tolist(), Schedule(1.5).outside([False])
+    ([0.5, 0.5], 1.0)
     """
 
     mean: float
@@ -66,15 +72,14 @@ class Schedule:
         check.scalar("mean", self.mean)
         check.scalar("noise", self.noise, low=0.0)
         check.choice("drawn", self.drawn, DRAWN)
-        if not isinstance(self.clipped, bool):
-            raise ValueError(f"clipped is {check.brief(self.clipped)}; it should be True or False")
+        check.flag("clipped", self.clipped)
         if self.ramp_to is not None:
             check.scalar("ramp_to", self.ramp_to)
         check.scalar("decay", self.decay, low=0.0, high=1.0, open_low=True)
 
     def means(self, ends: ArrayLike) -> Array:
         """The mean of σ at each step, (T,), given which steps end an episode, (T,) of bool."""
-        stops = np.asarray(ends, dtype=bool)
+        stops = _stops(ends)
         steps = len(stops)
         path = np.full(steps, float(self.mean))
         if self.ramp_to is not None:
@@ -88,7 +93,7 @@ class Schedule:
 
     def values(self, ends: ArrayLike, normals: ArrayLike) -> Array:
         """σ_k, (T,), from one standard normal number a step, (T,)."""
-        stops = np.asarray(ends, dtype=bool)
+        stops = _stops(ends)
         draws = check.array("normals", normals, stops.shape)
         if self.drawn == "episode":
             begins = np.concatenate([[0], np.flatnonzero(stops[:-1]) + 1])
@@ -102,7 +107,7 @@ class Schedule:
 
     def sample(self, ends: ArrayLike, rng: np.random.Generator) -> Array:
         """σ_k, (T,), with numbers from a generator that should serve σ alone."""
-        return self.values(ends, check.generator("rng", rng).standard_normal(np.shape(ends)))
+        return self.values(ends, check.generator("rng", rng).standard_normal(len(_stops(ends))))
 
     def outside(self, ends: ArrayLike) -> float:
         """Expected share of steps whose σ leaves [0, 1] before any clipping."""
@@ -114,21 +119,49 @@ class Schedule:
         return float((ndtr(-path / self.noise) + ndtr((path - 1.0) / self.noise)).mean())
 
 
+def _stops(ends: ArrayLike) -> NDArray[np.bool_]:
+    """Which steps end an episode, (T,)."""
+    stops = check.array("ends", ends, (None,))
+    if not np.isin(stops, (0.0, 1.0)).all():
+        raise ValueError(f"ends is {check.brief(ends)}; it should hold True where a step ends an episode, else False")
+    return stops.astype(bool)
+
+
 def _episode(stops: NDArray[np.bool_]) -> NDArray[np.intp]:
     """The number of the episode that each step belongs to."""
     return np.concatenate([[0], np.cumsum(stops[:-1])])
 
 
 def dynamic(mean: float, *, drawn: str = "step", clipped: bool = False) -> Schedule:
-    """The paper's σ ~ N(mean, 0.01²)."""
+    """The paper's σ ~ N(mean, 0.01²).
+
+    Examples
+    --------
+    >>> schedule = dynamic(0.98)
+    >>> schedule.noise, round(schedule.outside([False]), 4)  # P(z > 2): one draw in 44
+    (0.01, 0.0228)
+    """
     return Schedule(mean, noise=NOISE, drawn=drawn, clipped=clipped)
 
 
 def family(*, drawn: str = "step", clipped: bool = False) -> tuple[Schedule, ...]:
-    """The 49 dynamic σ of the paper's range, m = 0.02, 0.04, …, 0.98, as as many experiments."""
+    """The 49 dynamic σ of the paper's range, m = 0.02, 0.04, …, 0.98, as as many experiments.
+
+    Examples
+    --------
+    >>> schedules = family()
+    >>> len(schedules), schedules[0].mean, schedules[-1].mean
+    (49, 0.02, 0.98)
+    """
     return tuple(dynamic(mean, drawn=drawn, clipped=clipped) for mean in MEANS)
 
 
 def ramp(*, drawn: str = "step", clipped: bool = False) -> Schedule:
-    """The paper's range within one run: m from 0.02 to 0.98, each value for a 49th of the run."""
+    """The paper's range within one run: m from 0.02 to 0.98, each value for a 49th of the run.
+
+    Examples
+    --------
+    >>> ramp().means([False] * 49)[[0, 24, 48]].tolist()
+    [0.02, 0.5, 0.98]
+    """
     return Schedule(MEANS[0], noise=NOISE, drawn=drawn, clipped=clipped, ramp_to=MEANS[-1])

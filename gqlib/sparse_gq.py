@@ -19,11 +19,15 @@ number of touched entries by K·(20/4 + 1) times the steps between two flushes, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+
+__all__ = ["SparseGQ"]
 
 FLUSH_BELOW = 1e-4
 # A trace entry this small moves a weight by less than a rounding error of any weight above 1e-4 times δ.
@@ -54,6 +58,9 @@ class SparseGQ:
     1.0
     >>> learner.theta.round(4).tolist(), learner.trace.tolist()
     ([1.1, 0.0, 0.0], [1.0, 0.0, 0.0])
+    >>> learner.reset_trace()
+    >>> learner.omega.round(4).tolist(), learner.trace.tolist()
+    ([0.1, 0.0, 0.0], [0.0, 0.0, 0.0])
     """
 
     def __init__(self, theta: ArrayLike, flush_below: float = FLUSH_BELOW) -> None:
@@ -107,9 +114,9 @@ class SparseGQ:
         float
             δ.
         """
-        sigma, alpha = check.scalar("sigma", sigma), check.scalar("alpha", alpha, low=0.0)
-        lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
-        beta = check.scalar("beta", beta, low=0.0)
+        sigma, lam, gamma, alpha, beta, r = check.numbers(
+            sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta, reward=reward
+        )
         i, x = self._features("phi", phi)
         j, sampled = self._features("phi_next", phi_next)
         k, expected = self._features("phi_next_expected", phi_next_expected)
@@ -129,7 +136,7 @@ class SparseGQ:
         self._n += float(2.0 * overlap + x @ x)
         # δ, with θ of before the step.
         ahead = (1.0 - sigma) * self._value(k, expected) + sigma * self._value(j, sampled)
-        delta = check.scalar("reward", reward) + gamma * ahead - self._value(i, x)
+        delta = r + gamma * ahead - self._value(i, x)
         # The updates: δ-terms along the whole trace by two scalars, the others on a few indices.
         self._g += alpha * delta * self._c
         self._h += beta * delta * self._c
@@ -139,16 +146,20 @@ class SparseGQ:
         self._w[i] -= beta * x_omega * x
         self._m += float(beta * (delta * self._n - x_omega * (overlap + x @ x)))
         self.work += 2 * len(i) + len(j) + len(k)
+        moved = [self._g, self._h, self._m, *self._t[k], *self._t[j], *self._w[i]]
+        check.finite(phi=self._n, reward=delta, theta=moved)
         return float(delta)
 
     def _features(self, name: str, pair: Sparse) -> tuple[NDArray[np.intp], Array]:
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise ValueError(f"{name} is {check.brief(pair)}; it should be a pair: indices and values")
         raw = np.asarray(pair[0])
         if raw.ndim != 1 or (raw.size and not np.issubdtype(raw.dtype, np.integer)):
             raise ValueError(f"{name} has indices {check.brief(pair[0])}; they should be a list of whole numbers")
         p = len(self._t)
         if raw.size and (raw.min() < 0 or raw.max() >= p):
             raise ValueError(f"{name} has indices from {raw.min()} to {raw.max()}; they should be in [0, {p})")
-        values = np.asarray(pair[1], dtype=np.float64)
+        values = check.reals(name, pair[1])
         if values.shape != raw.shape or not np.isfinite(values).all():
             raise ValueError(f"{name} has values {check.brief(pair[1])}; there should be a finite one for each index")
         indices, where = np.unique(raw.astype(np.intp), return_inverse=True)

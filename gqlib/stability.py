@@ -18,8 +18,10 @@ For the step ratio η = β/α the joint matrix of (θ, ω), Eqs. (25)–(26), is
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigvals, expm
 from scipy.optimize import brentq, minimize_scalar
 
@@ -27,21 +29,44 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.prediction import LinearPrediction
 
+__all__ = [
+    "bialternate",
+    "critical_sigma",
+    "growth",
+    "is_hurwitz",
+    "is_negative_definite",
+    "joint",
+    "joint_matrix",
+    "numerical_abscissa",
+    "numerical_range",
+    "pencil_roots",
+    "phase_diagram",
+    "sign_changes",
+    "spectral_abscissa",
+    "transient_peak",
+]
+
 EPS = float(np.finfo(float).eps)
 # The bialternate sum has order r(r−1)/2; beyond this order of A the grid alone must bracket complex crossings.
 EXACT_UP_TO = 24
 GRID = 256
-# Rounding in an entry of A_σ, in units of n·eps·‖A‖; two orders above what is met, many below any crossing's slope.
+# Rounding of an eigenvalue of A_σ or J, in units of (order)·eps·‖·‖: two orders above what is met, many below any
+# crossing's slope. Closer to zero than that, an eigenvalue has no sign.
 ROUNDING = 100.0
 
 
 def _square(matrix: ArrayLike) -> Array:
-    rows = np.shape(matrix)[0] if np.ndim(matrix) else None
+    rows = np.shape(matrix)[0] if check.dimensions(matrix) else None
     return check.array("matrix", matrix, (rows, rows))
 
 
 def spectral_abscissa(matrix: ArrayLike) -> float:
     """Largest real part of the eigenvalues of a square matrix: negative exactly where θ̇ = Aθ is stable.
+
+    Notes
+    -----
+    Exact for some matrix within ε = 10·n·eps·‖A‖₂ of A. So the error is to first order at most ε/|y*x|, with y and x
+    the unit eigenvectors of a simple eigenvalue, and never above (2‖A‖)^(1−1/n)·ε^(1/n), a defective one's.
 
     Examples
     --------
@@ -64,16 +89,28 @@ def numerical_abscissa(matrix: ArrayLike) -> float:
 
 
 def is_hurwitz(matrix: ArrayLike) -> bool:
-    """Whether every eigenvalue has a negative real part."""
+    """Whether every eigenvalue has a negative real part.
+
+    Examples
+    --------
+    >>> is_hurwitz([[-1.0, 9.0], [0.0, -2.0]])
+    True
+    """
     return spectral_abscissa(matrix) < 0.0
 
 
 def is_negative_definite(matrix: ArrayLike) -> bool:
-    """Whether xᵀAx < 0 for every x ≠ 0: the paper's condition after Eq. (15), sufficient and not necessary."""
+    """Whether xᵀAx < 0 for every x ≠ 0: the paper's condition after Eq. (15), sufficient and not necessary.
+
+    Examples
+    --------
+    >>> is_negative_definite([[-1.0, 0.0], [0.0, -2.0]]), is_negative_definite([[-1.0, 9.0], [0.0, -2.0]])
+    (True, False)
+    """
     return numerical_abscissa(matrix) < 0.0
 
 
-def numerical_range(matrix: ArrayLike, points: int = 181) -> np.typing.NDArray[np.complex128]:
+def numerical_range(matrix: ArrayLike, points: int = 181) -> NDArray[np.complex128]:
     """Boundary of {x*Ax : ‖x‖ = 1} in the complex plane, as `points` support points in order of their angle.
 
     Examples
@@ -136,22 +173,46 @@ def transient_peak(matrix: ArrayLike) -> tuple[float, float]:
     return float(found.x), float(-found.fun)
 
 
-def _bialternate(a: Array) -> Array:
-    """The matrix of x∧y ↦ Ax∧y + x∧Ay: its eigenvalues are the sums of two eigenvalues of A, each pair once."""
+def bialternate(a: Array) -> Array:
+    """The matrix of x∧y ↦ Ax∧y + x∧Ay: its eigenvalues are the sums of two eigenvalues of A, each pair once.
+
+    Examples
+    --------
+    >>> bialternate(np.diag([1.0, 2.0, 4.0])).diagonal().tolist()
+    [3.0, 5.0, 6.0]
+    """
     first, second = np.triu_indices(len(a), 1)
     eye = np.eye(len(a))
     p, q, r, s = first[:, None], second[:, None], first, second
     return np.asarray(a[p, r] * eye[q, s] + eye[p, r] * a[q, s] - a[p, s] * eye[q, r] - eye[p, s] * a[q, r])
 
 
-def _pencil_roots(constant: Array, slope: Array) -> Array:
-    """Real σ in (0, 1) with det(constant + σ·slope) = 0; spurious ones (of a singular pencil) do the caller no harm."""
-    alpha, beta = eigvals(constant, -slope, homogeneous_eigvals=True)
-    usable = np.abs(beta) > EPS * np.abs(alpha)
-    roots = alpha[usable] / beta[usable]
-    near = np.abs(roots.imag) < np.sqrt(EPS)
-    inside = (roots.real > 0.0) & (roots.real < 1.0)
-    return np.asarray(roots.real[near & inside])
+def pencil_roots(constant: Array, slope: Array) -> NDArray[np.complex128]:
+    """Every finite s with det(constant + s·slope) = 0; of a singular pencil also some spurious ones.
+
+    Examples
+    --------
+    >>> pencil_roots(np.diag([1.0, -3.0]), np.diag([0.0, 2.0])).real.tolist()
+    [1.5]
+    """
+    above, below = eigvals(constant, -slope, homogeneous_eigvals=True)
+    finite = np.abs(below) > EPS * np.abs(above)
+    return np.asarray(above[finite] / below[finite])
+
+
+def sign_changes(function: Callable[[float], float], points: Array, noise: float | Array) -> Array:
+    """Where a function changes its sign between neighbouring points; values within `noise` of zero have none.
+
+    Examples
+    --------
+    >>> sign_changes(lambda x: x * (x - 1.0), np.array([-1.0, 0.0, 0.5, 2.0]), 1e-9).round(9).tolist()
+    [0.0, 1.0]
+    """
+    values = np.array([function(point) for point in points])
+    signed = np.abs(values) > noise
+    points, values = points[signed], values[signed]
+    changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
+    return np.array([brentq(function, points[i], points[i + 1], xtol=4.0 * EPS, rtol=4.0 * EPS) for i in changes])
 
 
 def _deflate(constant: Array, slope: Array, noise: float) -> tuple[Array, Array]:
@@ -196,6 +257,7 @@ def critical_sigma(problem: LinearPrediction, lam: float) -> Array:
     >>> critical_sigma(two_state(0.99).problem, 0.99).tolist()
     []
     """
+    check.instance("problem", problem, LinearPrediction)
     basis = problem.row_basis
     if len(basis) == 0:
         return np.empty(0)
@@ -215,17 +277,25 @@ def critical_sigma(problem: LinearPrediction, lam: float) -> Array:
         kept = values[np.argsort(np.abs(values))[zeros:]]
         return float(kept.real.max(initial=-np.inf))
 
-    candidates = [np.linspace(0.0, 1.0, GRID + 1), _pencil_roots(low, slope)]
+    roots = pencil_roots(low, slope)
     if 1 < order <= EXACT_UP_TO:
-        candidates.append(_pencil_roots(_bialternate(low), _bialternate(slope)))
-    knots = np.unique(np.concatenate(candidates))
+        roots = np.concatenate([roots, pencil_roots(bialternate(low), bialternate(slope))])
+    inside = (np.abs(roots.imag) < np.sqrt(EPS)) & (roots.real > 0.0) & (roots.real < 1.0)
+    knots = np.unique(np.concatenate([np.linspace(0.0, 1.0, GRID + 1), roots.real[inside]]))
     # One point inside each piece between candidates: the sign is constant there, up to candidates the grid stands for.
     points = np.concatenate([[0.0], (knots[1:] + knots[:-1]) / 2.0, [1.0]])
-    values = np.array([abscissa(s) for s in points])
-    signed = np.abs(values) > noise
-    points, values = points[signed], values[signed]
-    changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-    return np.array([brentq(abscissa, points[i], points[i + 1], xtol=4.0 * EPS, rtol=4.0 * EPS) for i in changes])
+    return sign_changes(abscissa, points, noise)
+
+
+def joint(a: Array, m: Array, v: Array, eta: float) -> Array:
+    """[[A, −V], [ηA, −ηM]] from its blocks, or from stacks of blocks; V = M + Aᵀ where Proposition 1 holds.
+
+    Examples
+    --------
+    >>> joint(np.array([[1.0]]), np.array([[2.0]]), np.array([[3.0]]), 10.0).tolist()
+    [[1.0, -3.0], [10.0, -20.0]]
+    """
+    return np.block([[a, -v], [eta * a, -eta * m]])
 
 
 def joint_matrix(problem: LinearPrediction, sigma: float, lam: float, eta: float) -> Array:
@@ -237,9 +307,9 @@ def joint_matrix(problem: LinearPrediction, sigma: float, lam: float, eta: float
     >>> joint_matrix(two_state(0.9).problem, 0.0, 0.0, 2.0)[:, 0].round(4).tolist()
     [0.1, 0.675, 0.2, 1.35]
     """
+    check.instance("problem", problem, LinearPrediction)
     eta = check.scalar("eta", eta, low=0.0)
-    a = problem.A(sigma, lam)
-    return np.block([[a, -problem.gamma_v(sigma, lam)], [eta * a, -eta * problem.M]])
+    return joint(problem.A(sigma, lam), problem.M, problem.gamma_v(sigma, lam), eta)
 
 
 def phase_diagram(problem: LinearPrediction, sigmas: ArrayLike, lams: ArrayLike) -> Array:
@@ -251,7 +321,10 @@ def phase_diagram(problem: LinearPrediction, sigmas: ArrayLike, lams: ArrayLike)
     >>> phase_diagram(two_state(0.9).problem, [0.0, 0.5], [0.0]).round(5).tolist()
     [[0.1, -0.06875]]
     """
+    check.instance("problem", problem, LinearPrediction)
     columns, rows = check.array("sigmas", sigmas, (None,)), check.array("lams", lams, (None,))
+    if (rows < 0.0).any() or (rows > 1.0).any():
+        raise ValueError(f"lams is {check.brief(lams)}; every entry should be in [0, 1]")
     basis = problem.row_basis
     return np.array(
         [[spectral_abscissa(basis @ problem.A(sigma, lam) @ basis.T) for sigma in columns] for lam in rows]

@@ -31,6 +31,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gqlib import _validate as check
+
+__all__ = ["DamagedFile", "Store", "StoreError", "canonical_json", "pack", "read_file", "unpack", "write_file"]
+
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
@@ -48,7 +52,14 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class StoreError(Exception):
-    """The disk refused something; what was stored before is intact."""
+    """The disk refused something; what was stored before is intact.
+
+    Examples
+    --------
+    >>> Store(f"{__file__}/store")  # a file is in the way # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    gqlib.store.StoreError: cannot make the directory ...
+    """
 
 
 class DamagedFile(StoreError):
@@ -60,6 +71,12 @@ class DamagedFile(StoreError):
         The file.
     reason : str
         What is wrong with it, to follow the file's name in a message.
+
+    Examples
+    --------
+    >>> read_file(Path(__file__))  # this module is no archive # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    gqlib.store.DamagedFile: ... does not match its digest (truncated, altered or foreign)
     """
 
     def __init__(self, path: Path, reason: str) -> None:
@@ -76,7 +93,10 @@ def canonical_json(value: object) -> str:
     >>> canonical_json({"sigma": 0.5, "alpha": (1, 2)})
     '{"alpha":[1,2],"sigma":0.5}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"header or value is {check.brief(value)}; JSON should hold it ({error})") from None
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, compact: bool = False) -> bytes:
@@ -98,7 +118,9 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, compa
     >>> header, arrays["steps"]
     ({'seed': 7}, array([0, 1, 2]))
     """
-    method = zipfile.ZIP_BZIP2 if compact else zipfile.ZIP_STORED
+    check.members("header", header)
+    check.members("arrays", arrays)
+    method = zipfile.ZIP_BZIP2 if check.flag("compact", compact) else zipfile.ZIP_STORED
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.comment = b"0" * _DIGEST_LENGTH
@@ -118,7 +140,7 @@ def _member(name: str, method: int) -> zipfile.ZipInfo:
 def _npy(name: str, array: NDArray[Any]) -> bytes:
     array = np.asarray(array)
     if array.dtype.hasobject:
-        raise ValueError(f"array {name!r} has dtype {array.dtype}; expected numbers, booleans or strings")
+        raise ValueError(f"arrays has {name!r} of dtype {array.dtype}; expected numbers, booleans or strings")
     little_endian = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, little_endian, version=(1, 0), allow_pickle=False)
@@ -132,6 +154,11 @@ def unpack(data: bytes) -> tuple[Header, Arrays]:
     ------
     ValueError
         If the last 64 bytes are not the digest of the others.
+
+    Examples
+    --------
+    >>> unpack(pack({"seed": 7}, {}))
+    ({'seed': 7}, {})
     """
     _check_digest(data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -143,9 +170,10 @@ def unpack(data: bytes) -> tuple[Header, Arrays]:
 
 
 def _check_digest(data: bytes) -> None:
+    check.instance("data", data, bytes)
     body, digest = memoryview(data)[:-_DIGEST_LENGTH], data[-_DIGEST_LENGTH:]
     if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise ValueError("the content does not match its digest (truncated, altered or foreign)")
+        raise ValueError("the content of the data does not match its digest (truncated, altered or foreign)")
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -156,7 +184,19 @@ def write_file(path: Path, data: bytes) -> None:
     StoreError
         If the disk is full or refuses for another reason; the temporary file is gone then, and whatever was
         at `path` before is still there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     write_file(Path(directory, "seven"), b"7")
+    ...     os.listdir(directory)
+    ['seven']
     """
+    path = check.path("path", path)
+    check.instance("data", data, bytes)
+    if not path.name:
+        raise ValueError(f"path is {str(path)!r}; it should name a file")
     partial = path.with_name(f"{_PARTIAL}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         with _removed_on_failure(partial):
@@ -202,7 +242,16 @@ def read_file(path: Path) -> tuple[Header, Arrays]:
         If it is not whole, or not one of ours.
     FileNotFoundError
         If there is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     write_file(Path(directory, "seven"), pack({"seed": 7}, {}))
+    ...     read_file(Path(directory, "seven"))
+    ({'seed': 7}, {})
     """
+    path = check.path("path", path)
     try:
         return unpack(path.read_bytes())
     except FileNotFoundError:
@@ -229,11 +278,13 @@ class Store:
     ...     store = Store(directory)
     ...     store.put("first", {"seed": 7}, {"steps": np.arange(3)})
     ...     store.get("first", {"seed": 7})["steps"], store.get("second", {"seed": 7})
+    ...     store.has("first", {"seed": 7}), store.path("first").name
     (array([0, 1, 2]), None)
+    (True, 'first.npz')
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = Path(directory)
+        self.directory = check.path("directory", directory)
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -246,6 +297,8 @@ class Store:
 
     def path(self, name: str) -> Path:
         """Return where the archive called `name` is or would be."""
+        if not isinstance(name, str) or not name or "\0" in name or "/" in name or "\\" in name:
+            raise ValueError(f"name is {check.brief(name)}; it should name a file in the store")
         return self.directory / f"{name}.npz"
 
     def has(self, name: str, header: Mapping[str, Any]) -> bool:
@@ -267,7 +320,7 @@ class Store:
             raise DamagedFile(path, f"cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise DamagedFile(path, str(error)) from error
-        if not data.startswith(canonical_json(dict(header)).encode(), _HEADER_OFFSET):
+        if not data.startswith(canonical_json(dict(check.members("header", header))).encode(), _HEADER_OFFSET):
             raise DamagedFile(path, _OTHER_TASK)
         return True
 
@@ -285,7 +338,7 @@ class Store:
             found, arrays = read_file(path)
         except FileNotFoundError:
             return None
-        if canonical_json(found) != canonical_json(dict(header)):
+        if canonical_json(found) != canonical_json(dict(check.members("header", header))):
             raise DamagedFile(path, _OTHER_TASK)
         return arrays
 

@@ -19,38 +19,44 @@ import dataclasses
 import hashlib
 import importlib
 import logging
-import signal
+import re
 import sys
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from gqlib._validate import integer
+from gqlib import _validate as check
 from gqlib.store import Arrays, DamagedFile, Header, Store, canonical_json
+from gqlib.workers import SweepError, computed
+
+__all__ = ["Experiment", "Progress", "Setting", "SweepError", "Task", "resolve", "run_sweep"]
 
 logger = logging.getLogger(__name__)
 
-_CONNECT_TIMEOUT = "10s"
+MOST_RUNS = 10**6  # names in the store have six digits for the first run
+MOST_WORKERS = 1024  # beyond any machine; more is a slip
 
 
 class Setting(Protocol):
-    """A frozen dataclass of plain values, with a stable hash string."""
+    """A frozen dataclass of plain values, with a stable hash string.
+
+    Examples
+    --------
+    >>> from gqlib.tasks import TwoStateSetting
+    >>> setting: Setting = TwoStateSetting(sigma=0.5)
+    >>> len(setting.key), setting.key == TwoStateSetting(sigma=0.6).key
+    (64, False)
+    """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def key(self) -> str:
         """The same string for equal settings, on every machine."""
-
-
-class SweepError(Exception):
-    """A sweep cannot start or go on; what is in the store stays there."""
 
 
 def resolve(name: str) -> Callable[..., Any]:
@@ -61,6 +67,7 @@ def resolve(name: str) -> Callable[..., Any]:
     >>> resolve("math:hypot")(3, 4)
     5.0
     """
+    check.instance("name", name, str)
     module, _, attribute = name.partition(":")
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
@@ -85,6 +92,14 @@ class Task:
         Seed of the experiment.
     version : str
         Version of the code behind `function`; it changes when results change.
+
+    Examples
+    --------
+    >>> from gqlib.tasks import TwoStateSetting
+    >>> setting = TwoStateSetting(sigma=0.5, steps=50)
+    >>> task = Task("gqlib.tasks:two_state_runs", setting, first_run=4, runs=2, seed=7, version="1")
+    >>> task.name[24:], task.header["seed"], task.compute()["diverged"].tolist()
+    ('-000004-2', 7, [False, False])
     """
 
     function: str
@@ -157,6 +172,16 @@ class Experiment:
     report : str
         ``"module:function"`` that maps the saved result to a few lines of text for the terminal; may be
         empty.
+
+    Examples
+    --------
+    >>> from gqlib.tasks import TwoStateSetting
+    >>> settings = tuple(TwoStateSetting(sigma, steps=50) for sigma in (0.0, 1.0))
+    >>> sweep = Experiment("ends", "Both ends", "gqlib.tasks:two_state_runs", settings, 5, 7, "1", runs_per_task=2)
+    >>> [(task.setting.sigma, task.first_run, task.runs) for task in sweep.tasks()]
+    [(0.0, 0, 2), (1.0, 0, 2), (0.0, 2, 2), (1.0, 2, 2), (0.0, 4, 1), (1.0, 4, 1)]
+    >>> len(sweep.with_runs(2).tasks_of(settings[0]))
+    1
     """
 
     name: str
@@ -173,9 +198,13 @@ class Experiment:
 
     def __post_init__(self) -> None:
         """Check the numbers, and that no setting occurs twice."""
-        integer("runs", self.runs, low=1)
-        integer("runs_per_task", self.runs_per_task, low=1)
-        integer("seed", self.seed, low=0)
+        check.integer("runs", self.runs, low=1, high=MOST_RUNS)
+        check.integer("runs_per_task", self.runs_per_task, low=1)
+        check.integer("seed", self.seed, low=0)
+        for name in ("name", "title", "function", "version", "summary", "finish", "report"):
+            check.instance(name, getattr(self, name), str)
+        if not isinstance(self.settings, tuple) or not all(hasattr(setting, "key") for setting in self.settings):
+            raise ValueError(f"settings is {check.brief(self.settings)}; it should be a tuple of settings")
         keys = [setting.key for setting in self.settings]
         if not keys or len(set(keys)) < len(keys):
             raise ValueError(
@@ -185,10 +214,12 @@ class Experiment:
 
     def with_runs(self, runs: int | None) -> Experiment:
         """Return the same experiment with another number of runs (None: no change)."""
-        return self if runs is None else dataclasses.replace(self, runs=integer("runs", runs, low=1))
+        return self if runs is None else dataclasses.replace(self, runs=runs)
 
     def tasks_of(self, setting: Setting) -> list[Task]:
         """Return the tasks of one setting, in the order of their runs."""
+        if not any(type(setting) is type(own) and setting.key == own.key for own in self.settings):
+            raise ValueError(f"setting is {check.brief(setting)}; it should be one of the settings of {self.name!r}")
         step = self.runs_per_task
         return [
             Task(self.function, setting, first, min(step, self.runs - first), self.seed, self.version)
@@ -202,7 +233,18 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a call of :func:`run_sweep` found and did, in tasks; `damaged` files were named and made anew."""
+    """What a call of :func:`run_sweep` found and did, in tasks; `damaged` files were named and made anew.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gqlib.tasks import TwoStateSetting
+    >>> one = (TwoStateSetting(0.5, steps=50),)
+    >>> sweep = Experiment("one", "One setting", "gqlib.tasks:two_state_runs", one, 4, 7, "1", runs_per_task=2)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     run_sweep(sweep, Store(directory))
+    Progress(found=0, computed=2, damaged=())
+    """
 
     found: int
     computed: int
@@ -232,14 +274,31 @@ def run_sweep(
         Address of a Dask scheduler, ``"tcp://host:port"``, to compute there instead; its workers need gqlib.
     progress : bool, optional
         Show a bar with rate and time left on stderr. By default only where stderr is a terminal.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gqlib.tasks import TwoStateSetting
+    >>> one = (TwoStateSetting(0.5, steps=50),)
+    >>> sweep = Experiment("one", "One setting", "gqlib.tasks:two_state_runs", one, 4, 7, "1", runs_per_task=2)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     first, second = (run_sweep(sweep, Store(directory)) for _ in range(2))
+    >>> first.computed, second.computed, second.found
+    (2, 0, 2)
     """
-    integer("workers", workers, low=1)
+    check.instance("experiment", experiment, Experiment)
+    check.instance("store", store, Store)
+    if progress is not None:
+        check.flag("progress", progress)
+    check.integer("workers", workers, low=1, high=MOST_WORKERS)
+    if dask is not None and not re.fullmatch(r"\w+://[^\s/]+.*", str(dask)):
+        raise ValueError(f"dask is {check.brief(dask)}; it should be an address such as tcp://host:port")
     tasks = experiment.tasks()
     missing, damaged = _missing(tasks, store)
     done = sum(task.runs for task in tasks) - sum(task.runs for task in missing)
-    computed = _computed(missing, workers, dask)
-    with _bar(experiment, done, progress) as advance, contextlib.closing(computed):
-        for index, arrays in computed:
+    results = computed(missing, workers, dask)
+    with _bar(experiment, done, progress) as advance, contextlib.closing(results):
+        for index, arrays in results:
             store.put(missing[index].name, missing[index].header, arrays)
             advance(missing[index].runs)
     return Progress(len(tasks) - len(missing), len(missing), tuple(damaged))
@@ -266,84 +325,3 @@ def _bar(experiment: Experiment, done: int, progress: bool | None) -> Iterator[C
     total = experiment.runs * len(experiment.settings)
     with tqdm(total=total, initial=done, desc=experiment.name, unit=" runs", disable=hidden) as bar:
         yield bar.update
-
-
-def _computed(tasks: list[Task], workers: int, dask: str | None) -> Generator[tuple[int, Arrays], None, None]:
-    """Yield index and arrays of each task, as they are done."""
-    if not tasks:
-        return
-    if dask is None and workers == 1:
-        for index, task in enumerate(tasks):
-            yield index, task.compute()
-        return
-    import joblib
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    with _backend(workers, dask) as jobs:
-        # One task per batch: a finished task is handed over, and stored, before the next one starts.
-        parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-        calls = (joblib.delayed(_outcome)(index, task) for index, task in enumerate(tasks))
-        try:
-            with _interrupts_held():
-                outcomes = parallel(calls)
-            with _closing_quietly(outcomes):
-                for index, outcome in outcomes:
-                    if isinstance(outcome, Exception):
-                        raise outcome
-                    yield index, outcome
-        except BrokenProcessPool as error:
-            raise SweepError("a worker process died (killed, or out of memory)") from error
-
-
-def _outcome(index: int, task: Task) -> tuple[int, Arrays | Exception]:
-    """Return a failure like a result: raised in a worker, it would overtake results that are done."""
-    try:
-        return index, task.compute()
-    except Exception as error:
-        return index, error
-
-
-@contextlib.contextmanager
-def _closing_quietly(outcomes: Generator[Any, None, None]) -> Iterator[None]:
-    """Close joblib's generator at the end, without its warning that some tasks were not finished."""
-    try:
-        yield
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            outcomes.close()
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Start processes that never see Ctrl-C: a terminal sends it to all, and this one ends the others."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # to start it lifts the block, so it goes first
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _backend(workers: int, dask: str | None) -> Iterator[int]:
-    """Set joblib's backend and yield its number of jobs: local processes, or all of a Dask cluster."""
-    import joblib
-
-    if dask is None:
-        with joblib.parallel_config(backend="loky"):
-            yield workers
-        return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise SweepError("a Dask cluster needs the package distributed: install gqlib[cluster]") from error
-    try:
-        client = Client(dask, timeout=_CONNECT_TIMEOUT)
-    except (OSError, ValueError) as error:
-        raise SweepError(f"no Dask scheduler answers at {dask}: {error}") from error
-    with client, joblib.parallel_config(backend="dask"):
-        yield -1

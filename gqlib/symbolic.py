@@ -22,15 +22,35 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
+from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.prediction import PredictionProblem
 
+__all__ = [
+    "GAMMA",
+    "LAM",
+    "SIGMA",
+    "SymbolicProblem",
+    "critical_values",
+    "eigenvalues",
+    "exact",
+    "exact_matrix",
+    "pair_chain",
+    "solve",
+    "stationary_law",
+    "to_array",
+    "twin",
+]
+
 # A float64 that was a small fraction is off by rounding alone, a few units of 1e-16 after a linear solve.
 READING_TOLERANCE = 1e-14
 
 SIGMA, LAM, GAMMA = sp.symbols("sigma lambda gamma", nonnegative=True)
+
+
+_NO_NUMBERS = (sp.nan, sp.zoo, sp.oo, -sp.oo)
 
 
 def exact(name: str, value: Any) -> sp.Expr:
@@ -41,26 +61,58 @@ def exact(name: str, value: Any) -> sp.Expr:
     >>> exact("gamma", "0.99")
     99/100
     """
+    check.instance("name", name, str)
     if isinstance(value, str):
-        return sp.Rational(value)
+        try:
+            return sp.Rational(value)
+        except (TypeError, ValueError, ZeroDivisionError):
+            raise ValueError(f"{name} is {check.brief(value)}; it should spell a fraction or a decimal") from None
     if isinstance(value, Fraction):
         return sp.Rational(value.numerator, value.denominator)
     if isinstance(value, float | np.floating) or (isinstance(value, sp.Expr) and value.has(sp.Float)):
         raise ValueError(f"{name} is {check.brief(value)}; it should be exact: a Rational, a symbol or a string")
-    return sp.sympify(value)
+    if isinstance(value, int | np.integer | sp.Expr) and not isinstance(value, bool):
+        number = sp.sympify(value)
+        if not number.has(*_NO_NUMBERS):
+            return number
+    raise ValueError(f"{name} is {check.brief(value)}; it should be exact: a Rational, a symbol or a string")
 
 
 def exact_matrix(name: str, value: Any) -> sp.Matrix:
-    """A sympy matrix with exact entries; a flat sequence becomes a column."""
-    entries = sp.Matrix(value) if isinstance(value, sp.MatrixBase) else sp.Matrix(_listed(value))
+    """A sympy matrix with exact entries; a flat sequence becomes a column.
+
+    Examples
+    --------
+    >>> exact_matrix("xi", ["1/3", "2/3"]).T
+    Matrix([[1/3, 2/3]])
+    """
+    check.instance("name", name, str)
+    try:
+        entries = sp.Matrix(value) if isinstance(value, sp.MatrixBase) else sp.Matrix(_listed(name, value))
+    except (TypeError, ValueError, IndexError):
+        raise ValueError(f"{name} is {check.brief(value)}; its value should be a matrix of exact numbers") from None
     return entries.applyfunc(lambda entry: exact(name, entry))
 
 
-def _listed(value: Any) -> Any:
+def _is_listed(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _listed(name: str, value: Any) -> Any:
     """Nested lists, with strings and fractions inside made into sympy numbers before sympy sees them."""
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return [_listed(entry) for entry in value]
-    return exact("matrix", value)
+    if _is_listed(value):
+        return [_listed(name, entry) for entry in value]
+    return exact(name, value)
+
+
+def _square(name: str, matrix: sp.Matrix) -> sp.Matrix:
+    """A square sympy matrix with exact entries."""
+    square = exact_matrix(name, matrix)
+    if square.rows != square.cols or not square.rows:
+        raise ValueError(f"{name} has shape {square.shape}; it should be square")
+    return square
 
 
 def solve(matrix: sp.Matrix, right: sp.Matrix) -> sp.Matrix:
@@ -71,8 +123,14 @@ def solve(matrix: sp.Matrix, right: sp.Matrix) -> sp.Matrix:
     >>> solve(sp.Matrix([[1 + GAMMA]]), sp.Matrix([[1 - GAMMA**2]])).applyfunc(sp.cancel)
     Matrix([[1 - gamma]])
     """
+    matrix, right = _square("matrix", matrix), exact_matrix("right", right)
+    if right.rows != matrix.rows:
+        raise ValueError(f"right has shape {right.shape}; it should have {matrix.rows} rows, as matrix has")
     a, b = DomainMatrix.from_Matrix(matrix).unify(DomainMatrix.from_Matrix(right), fmt="sparse")
-    numerators, denominator = a.solve_den(b)
+    try:
+        numerators, denominator = a.solve_den(b)
+    except DMNonInvertibleMatrixError:
+        raise ValueError(f"matrix is {check.brief(matrix)}; it should be regular") from None
     return numerators.to_Matrix() / numerators.domain.to_sympy(denominator)
 
 
@@ -85,6 +143,7 @@ def stationary_law(chain: sp.Matrix) -> sp.Matrix:
     >>> list(stationary_law(sp.Matrix([[half, half], [1, 0]])))
     [2/3, 1/3]
     """
+    chain = _square("chain", chain)
     n = chain.rows
     balance = (chain.T - sp.eye(n)).tolist()
     balance[-1] = [1] * n  # the balance equations sum to zero, so one of them makes room for Σξ = 1
@@ -101,18 +160,37 @@ def pair_chain(transitions: Sequence[Sequence[Sequence[Any]]], policy: Sequence[
     [1/3, 2/3],
     [  1,   0]])
     """
-    return sp.Matrix(
-        [
-            [exact("transitions", row[s]) * exact("policy", weight) for s in range(len(policy)) for weight in policy[s]]
-            for actions in transitions
-            for row in actions
-        ]
+    weights = exact_matrix("policy", policy)
+    rows = [exact_matrix("transitions", actions) for actions in transitions] if _is_listed(transitions) else []
+    if not rows or any(actions.shape != (weights.cols, len(rows)) for actions in rows) or weights.rows != len(rows):
+        raise ValueError(
+            f"transitions is {check.brief(transitions)}, policy {check.brief(policy)}; "
+            "they should have shapes (S, A, S) and (S, A)"
+        )
+    return sp.Matrix.vstack(
+        *(
+            sp.Matrix.hstack(*(actions[a, s] * weights[s, :] for s in range(len(rows))))
+            for actions in rows
+            for a in range(weights.cols)
+        )
     )
 
 
 @dataclass(frozen=True)
 class SymbolicProblem:
-    """The twin of `PredictionProblem`: features (n, d), chains (n, n), rewards and xi (columns), gamma."""
+    """The twin of `PredictionProblem`: features (n, d), chains (n, n), rewards and xi (columns), gamma.
+
+    Examples
+    --------
+    One state, one action, reward 1: the fixed point is 1/(1 − γ), whatever λ.
+
+    >>> one = sp.Matrix([[1]])
+    >>> p = SymbolicProblem(one, one, one, rewards=one, xi=one, gamma=GAMMA)
+    >>> p.A(SIGMA, 0), (-p.A().inv() * p.b()).applyfunc(sp.factor)
+    (Matrix([[gamma - 1]]), Matrix([[-1/(gamma - 1)]]))
+    >>> (p.gamma_v() - p.M - p.A().T).applyfunc(sp.simplify), p.trace_weights(0)
+    (Matrix([[0]]), Matrix([[1]]))
+    """
 
     features: sp.Matrix
     p_mu: sp.Matrix
@@ -172,6 +250,7 @@ def twin(problem: PredictionProblem, *, gamma: Any = GAMMA, largest_denominator:
     [ 1/10,    0],
     [27/40, -5/4]])
     """
+    check.instance("problem", problem, PredictionProblem)
     check.integer("largest_denominator", largest_denominator, low=1)
 
     def read(name: str, values: Any) -> sp.Matrix:
@@ -212,6 +291,7 @@ def eigenvalues(matrix: sp.Matrix) -> list[sp.Expr]:
     >>> eigenvalues(sp.Matrix([[0, 1], [4, 0]])), eigenvalues(sp.Matrix([[0, 1], [GAMMA, 0]]))
     ([2, -2], [-sqrt(gamma), sqrt(gamma)])
     """
+    matrix = _square("matrix", matrix)
     unknown = sp.Dummy("s")
     numerator, _ = sp.fraction(sp.together((unknown * sp.eye(matrix.rows) - matrix).det(method="berkowitz")))
     found = []
@@ -236,6 +316,8 @@ def critical_values(matrix: sp.Matrix, symbol: sp.Symbol = SIGMA) -> list[sp.Exp
     >>> critical_values(sp.Matrix([[SIGMA - GAMMA]]))
     [gamma]
     """
+    matrix = _square("matrix", matrix)
+    check.instance("symbol", symbol, sp.Symbol)
     numerator, _ = sp.fraction(sp.together(matrix.det(method="berkowitz")))
     return [sp.factor(root) for root in sp.solve(sp.factor(numerator), symbol)]
 
@@ -248,5 +330,9 @@ def to_array(matrix: sp.Matrix, values: Mapping[Any, Any]) -> Array:
     >>> to_array(sp.Matrix([[GAMMA / 2]]), {GAMMA: "0.99"}).tolist()
     [[0.495]]
     """
-    numbers = {symbol: exact(str(symbol), value) for symbol, value in values.items()}
+    numbers = {symbol: exact("values", value) for symbol, value in check.members("values", values).items()}
+    matrix = exact_matrix("matrix", matrix)
+    left = matrix.free_symbols - set(numbers)
+    if left:
+        raise ValueError(f"values has no number for {', '.join(sorted(map(str, left)))}; every symbol should have one")
     return np.array(matrix.subs(numbers).tolist(), dtype=np.float64)

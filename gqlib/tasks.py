@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib.domains import two_state
+from gqlib.domains.two_state import READINGS
 from gqlib.results import Labelled
 from gqlib.store import Arrays, canonical_json
 
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
     import xarray
 
     from gqlib.control import ControlSetting
+
+__all__ = [
+    "TwoStateSetting",
+    "control_runs",
+    "control_summary",
+    "control_summary_with_spread",
+    "two_state_runs",
+    "two_state_summary",
+    "with_scores",
+]
 
 LAST = 50  # episodes at the end of a run, for the second measure of performance
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -55,7 +66,16 @@ def control_runs(setting: ControlSetting, runs: int, seed: int, *, first_run: in
 
 
 def control_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """Keep of all runs of a control setting what the module's head says."""
+    """Keep of all runs of a control setting what the module's head says.
+
+    Examples
+    --------
+    >>> steps, none = np.array([[3, -5], [4, 5]]), np.zeros(2, dtype=np.uint64)  # one of four episodes was cut off
+    >>> kept = control_summary({"signed_steps": steps, "diverged": none > 0, "checksum": none})
+    >>> [kept[name][1].tolist() for name in ("steps_total", "capped", "steps_sum", "steps_sum_of_squares")]
+    [[8, 9], [1, 0], [7, 10], [25, 50]]
+    """
+    check.runs("arrays", arrays, signed_steps=2, diverged=1, checksum=1)
     capped = arrays["signed_steps"] < 0
     steps = np.abs(arrays["signed_steps"].astype(np.int64))
     return {
@@ -73,7 +93,15 @@ def control_summary_with_spread(arrays: Arrays) -> dict[str, Labelled]:
     """Keep by episode also quantiles over runs (the spread of single runs) and the sums of third and fourth powers.
 
     The latter give the variance over runs an interval; at the step limit of 5,000 they stay exact up to 14,000 runs.
+
+    Examples
+    --------
+    >>> steps, none = np.array([[3, -5], [4, 5]]), np.zeros(2, dtype=np.uint64)  # one of four episodes was cut off
+    >>> kept = control_summary_with_spread({"signed_steps": steps, "diverged": none > 0, "checksum": none})
+    >>> kept["steps_sum_of_cubes"][1].tolist(), kept["steps_quantile"][1].shape
+    ([91, 250], (5, 2))
     """
+    check.runs("arrays", arrays, signed_steps=2, diverged=1, checksum=1)
     steps = np.abs(arrays["signed_steps"].astype(np.int64))
     # "inverted_cdf" takes observed values only, so that the quantiles are integers too.
     spread = np.quantile(steps, QUANTILES, axis=0, method="inverted_cdf").astype(np.int32)
@@ -89,7 +117,20 @@ def with_scores(dataset: xarray.Dataset) -> xarray.Dataset:
 
     Adds ``score`` and ``score_last`` (mean steps per episode of a run, over all episodes and over the last 50; an
     episode that was cut off counts as the step limit) and, by episode, ``mean`` and ``variance`` over runs.
+
+    Examples
+    --------
+    Two runs of two episodes, 3 + 5 and 4 + 5 steps:
+
+    >>> import xarray
+    >>> sums = {"steps_sum": [[7, 10]], "steps_sum_of_squares": [[25, 50]]}
+    >>> data = xarray.Dataset({name: (("setting", "episode"), value) for name, value in sums.items()})
+    >>> total = ("setting", "run"), [[8, 9]]
+    >>> scored = with_scores(data.assign(steps_total=total, steps_last=total))
+    >>> [scored[name].values.tolist() for name in ("score", "mean", "variance")]
+    [[[4.0, 4.5]], [[3.5, 5.0]], [[0.5, 0.0]]]
     """
+    check.labelled("dataset", dataset, "steps_total", "steps_last", "steps_sum", "steps_sum_of_squares")
     episodes, runs = dataset.sizes["episode"], dataset.sizes["run"]
     total, squares = dataset["steps_sum"], dataset["steps_sum_of_squares"]
     added = {
@@ -115,6 +156,11 @@ class TwoStateSetting:
         See :func:`gqlib.domains.two_state`.
     steps : int
         Length of a run.
+
+    Examples
+    --------
+    >>> TwoStateSetting(sigma=0.5).key == TwoStateSetting(sigma=0.5, alpha=0.01).key
+    True
     """
 
     sigma: float
@@ -130,6 +176,7 @@ class TwoStateSetting:
             check.scalar(name, getattr(self, name), low=0.0, high=1.0)
         check.scalar("alpha", self.alpha, low=0.0)
         check.integer("steps", self.steps, low=CHECKPOINTS - 1)
+        check.choice("reading", self.reading, READINGS)
 
     @property
     def key(self) -> str:
@@ -152,6 +199,11 @@ def two_state_runs(setting: TwoStateSetting, runs: int, seed: int, *, first_run:
     >>> paths["theta"].shape, paths["theta"][0, 0].tolist()
     ((2, 51, 2), [2.0, 0.0])
     """
+    check.instance("setting", setting, TwoStateSetting)
+    check.integer("runs", runs, low=1)
+    check.integer("seed", seed, low=0)
+    check.integer("first_run", first_run, low=0)
+    check.room("runs", runs, 10 * runs * setting.steps)
     domain = two_state(setting.gamma, setting.reading)
     rngs = [np.random.default_rng([seed, run]) for run in range(first_run, first_run + runs)]
     paths = [domain.trajectory(setting.steps, rng) for rng in rngs]
@@ -184,7 +236,15 @@ def _dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def two_state_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """Keep the path of the first run, and of every run where it ended and how far it went (largest |θ_i|)."""
+    """Keep the path of the first run, and of every run where it ended and how far it went (largest |θ_i|).
+
+    Examples
+    --------
+    >>> arrays = two_state_runs(TwoStateSetting(sigma=0.5, alpha=0.0, steps=50), 2, 0, first_run=0)
+    >>> two_state_summary(arrays)["final"][1].tolist()  # nothing is learnt: θ stays (2, 0)
+    [2.0, 2.0]
+    """
+    check.runs("arrays", arrays, theta=3, largest=1, diverged=1)
     return {
         "theta": (("checkpoint", "component"), arrays["theta"][0]),
         "final": (("run",), np.abs(arrays["theta"][:, -1]).max(axis=1)),

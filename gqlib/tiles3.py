@@ -59,8 +59,8 @@ class IHT:
     >>> table = IHT(2)
     >>> [table.getindex(tile) for tile in [(0, 0), (0, 1), (0, 0)]]
     [0, 1, 0]
-    >>> table.fullp(), table.overfullCount
-    (True, 0)
+    >>> table.count(), table.fullp(), table.overfullCount
+    (2, True, 0)
     >>> table.getindex((5, 5)) in range(2), table.overfullCount
     (True, 1)
     """
@@ -86,7 +86,11 @@ class IHT:
 
     def getindex(self, obj: Hashable, readonly: bool = False) -> int | None:
         """Index of a tile; a new one is stored, unless `readonly` (None) or the table is full (hashed)."""
-        index = self.dictionary.get(obj)
+        check.flag("readonly", readonly)
+        try:
+            index = self.dictionary.get(obj)
+        except TypeError:
+            raise ValueError(f"obj is {check.brief(obj)}; it should be hashable, as a tuple of numbers is") from None
         if index is not None or readonly:
             return index
         index = len(self.dictionary)
@@ -159,7 +163,8 @@ def tileswrap(
     >>> tileswrap(None, 2, [0.6], [3]) == tileswrap(None, 2, [3.6], [3])
     True
     """
-    if len(wrapwidths) > len(floats):
+    _sequence("floats", floats)
+    if len(_sequence("wrapwidths", wrapwidths)) > len(floats):
         raise ValueError(f"wrapwidths has {len(wrapwidths)} entries; it should have at most {len(floats)}")
     for width in wrapwidths:
         if width is not None:
@@ -176,9 +181,13 @@ def _tiles(
     readonly: bool,
 ) -> list[Any]:
     if memory is not None and not isinstance(memory, IHT):
-        check.integer("ihtORsize", memory, low=1)
+        memory = check.integer("ihtORsize", memory, low=1)
     count = check.integer("numtilings", numtilings, low=1)
-    quantised = [floor(check.scalar("floats", f) * count) for f in floats]
+    check.flag("readonly", readonly)
+    check.room("numtilings", numtilings, count)
+    quantised = [floor(check.scalar("floats", f) * count) for f in _sequence("floats", floats)]
+    for value in _sequence("ints", ints):
+        check.integer("ints", int(value) if isinstance(value, bool) else value)
     result = []
     for tiling in range(count):
         coordinates: list[Any] = [tiling]
@@ -191,6 +200,12 @@ def _tiles(
         coordinates.extend(ints)
         result.append(_index(memory, coordinates, readonly))
     return result
+
+
+def _sequence(name: str, value: Any) -> Any:
+    if isinstance(value, str | bytes | dict) or not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
+        raise ValueError(f"{name} is {check.brief(value)}; it should be a sequence of numbers")
+    return value
 
 
 def _index(memory: IHT | int | None, coordinates: list[Any], readonly: bool) -> Any:

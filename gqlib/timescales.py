@@ -23,18 +23,25 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh, eigvals
-from scipy.optimize import brentq
+from scipy.linalg import eigh
 
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import LinearPrediction, PredictionProblem
-from gqlib.stability import _bialternate, spectral_abscissa
+from gqlib.stability import EPS, ROUNDING, bialternate, joint, pencil_roots, sign_changes, spectral_abscissa
 
-EPS = float(np.finfo(float).eps)
-# Rounding of an eigenvalue of J, in units of eps·(order of J)·‖J‖; eigenvalues this close to zero have no sign.
-ROUNDING = 100.0
+__all__ = [
+    "eta_crossings",
+    "eta_star",
+    "mean_matrices",
+    "necessary_eta",
+    "pencil",
+    "rare_action_problem",
+    "search_rare_action",
+    "sufficient_eta",
+]
+
 # Step ratios looked at besides the exact candidates, as multiples of the size of A relative to M.
 GRID = np.geomspace(1e-6, 1e3, 256)
 
@@ -49,15 +56,11 @@ def mean_matrices(problem: LinearPrediction, sigma: float, lam: float) -> tuple[
     >>> bool(np.allclose(v, m + a.T))
     True
     """
+    check.instance("problem", problem, LinearPrediction)
     rows = problem.row_basis
     whole = (problem.A(sigma, lam), problem.M, problem.gamma_v(sigma, lam))
     a, m, v = (np.asarray(rows @ matrix @ rows.T) for matrix in whole)
     return a, m, v
-
-
-def joint(a: Array, m: Array, v: Array, eta: float) -> Array:
-    """[[A, −V], [ηA, −ηM]] from its blocks; V = M + Aᵀ where Proposition 1 holds."""
-    return np.block([[a, -v], [eta * a, -eta * m]])
 
 
 def pencil(a: Array, m: Array, eta: float, s: complex) -> NDArray[np.complex128]:
@@ -139,22 +142,16 @@ def eta_crossings(problem: LinearPrediction, sigma: float, lam: float) -> Array:
     knots = np.unique(np.concatenate([grid, _pair_candidates(constant, slope)]))
     # One point inside each piece between neighbours: there the sign is constant.
     points = np.sqrt(knots[1:] * knots[:-1])
-    values = np.array([abscissa(eta) for eta in points])
     size = np.linalg.norm(constant, 2) + points * np.linalg.norm(slope, 2)
-    signed = np.abs(values) > ROUNDING * EPS * len(constant) * size
-    points, values = points[signed], values[signed]
-    changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-    return np.array([brentq(abscissa, points[i], points[i + 1], xtol=4.0 * EPS, rtol=4.0 * EPS) for i in changes])
+    return sign_changes(abscissa, points, ROUNDING * EPS * len(constant) * size)
 
 
 def _pair_candidates(constant: Array, slope: Array) -> Array:
     """Every η > 0 at which two eigenvalues of constant + η·slope sum to zero, up to rounding, and some others."""
     try:
-        alpha, beta = eigvals(_bialternate(constant), -_bialternate(slope), homogeneous_eigvals=True)
+        roots = pencil_roots(bialternate(constant), bialternate(slope))
     except np.linalg.LinAlgError:  # symmetric problems (Baird's star) can defeat the QZ iteration: the grid remains
         return np.empty(0)
-    usable = np.abs(beta) > EPS * np.abs(alpha)
-    roots = alpha[usable] / beta[usable]
     real = (np.abs(roots.imag) < np.sqrt(EPS) * np.abs(roots)) & (roots.real > 0.0)
     return np.asarray(roots.real[real])
 
@@ -225,7 +222,7 @@ def search_rare_action(values: ArrayLike, eta: float) -> tuple[Array, float, int
     phi[:, 1], phi[:, 3] = grid[:, 0], grid[:, 1]
     left = (frame.xi[:, None] * phi).transpose(0, 2, 1)
     a, m = left @ (frame.gamma * frame.p_pi @ phi - phi), left @ phi
-    joints = np.block([[a, -(m + a.transpose(0, 2, 1))], [eta * a, -eta * m]])
+    joints = joint(a, m, m + a.transpose(0, 2, 1), eta)
     td, gq = (np.linalg.eigvals(stack).real.max(axis=-1) for stack in (a, joints))
     gap = np.minimum(-td, gq) / np.linalg.norm(a, axis=(1, 2))
     best = int(np.argmax(gap))

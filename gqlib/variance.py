@@ -28,6 +28,8 @@ from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 
+__all__ = ["NoiseParabola", "action_covariance", "gq_noise", "stationary_moments", "trace_second_moments"]
+
 
 def trace_second_moments(problem: PredictionProblem, lam: float) -> Array:
     """E_j = ξ_j E[e_k e_kᵀ | index j at k] for large k, (n, d, d).
@@ -40,6 +42,7 @@ def trace_second_moments(problem: PredictionProblem, lam: float) -> Array:
     >>> trace_second_moments(p, 1.0).ravel().tolist()
     [4.0]
     """
+    check.instance("problem", problem, PredictionProblem)
     first = problem.trace_weights(lam)
     rho, phi = problem.gamma * lam, problem.features
     carried = problem.p_trace.T @ first
@@ -59,6 +62,7 @@ def action_covariance(mdp: FiniteMDP, mu: ArrayLike, features: ArrayLike) -> Arr
     >>> action_covariance(mdp, [[0.5, 0.5]], [[1.0], [3.0]]).ravel().tolist()
     [1.0]
     """
+    check.instance("mdp", mdp, FiniteMDP)
     policy = mdp.policy(mu, "mu")
     phi = check.array("features", features, (mdp.n_states * mdp.n_actions, None))
     phi = phi.reshape(mdp.n_states, mdp.n_actions, -1)
@@ -70,7 +74,14 @@ def action_covariance(mdp: FiniteMDP, mu: ArrayLike, features: ArrayLike) -> Arr
 
 @dataclass(frozen=True)
 class NoiseParabola:
-    """E[tr Cov(step | S, A, R, S', e)] = quadratic·σ² + linear·σ + constant."""
+    """E[tr Cov(step | S, A, R, S', e)] = quadratic·σ² + linear·σ + constant.
+
+    Examples
+    --------
+    >>> noise = NoiseParabola(quadratic=2.0, linear=-2.0, constant=1.0)
+    >>> noise.best, noise([0.0, 0.5, 1.0]).tolist()
+    (0.5, [1.0, 0.5, 1.0])
+    """
 
     quadratic: float
     linear: float
@@ -78,7 +89,9 @@ class NoiseParabola:
 
     def __call__(self, sigma: ArrayLike) -> Array:
         """The value at each σ."""
-        s = np.asarray(sigma, dtype=np.float64)
+        s = check.reals("sigma", sigma)
+        if not (np.abs(s) <= check.LARGEST).all():
+            raise ValueError(f"sigma is {check.brief(sigma)}; it should be finite")
         return np.asarray(self.quadratic * s**2 + self.linear * s + self.constant)
 
     @property
@@ -115,6 +128,8 @@ def gq_noise(
     >>> float(gq_noise(mdp, [[0.5, 0.5]], p, [1.0], [0.0], 0.0)(1.0))
     1.25
     """
+    check.instance("mdp", mdp, FiniteMDP)
+    check.instance("problem", problem, PredictionProblem)
     weights, aux = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     covariance = action_covariance(mdp, mu, problem.features)
@@ -161,6 +176,7 @@ def stationary_moments(
     >>> mean.round(6).tolist(), second.round(6).tolist()
     ([1.0], [[1.0]])
     """
+    check.instance("mdp", mdp, FiniteMDP)
     sigma, alpha = check.scalar("sigma", sigma), check.scalar("alpha", alpha, low=0.0, open_low=True)
     problem = PredictionProblem.on_pairs(mdp, mu, pi, features)
     n, d, phi = problem.n, problem.d, problem.features

@@ -103,7 +103,7 @@ def test_an_output_that_cannot_be_made_is_one_line(tmp_path: Path, capsys: pytes
 def test_a_scheduler_that_is_not_there_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gqlib.sweep._CONNECT_TIMEOUT", "1s")
+    monkeypatch.setattr("gqlib.workers._CONNECT_TIMEOUT", "1s")
     assert run("reproduce", "fig2", "--dask", "tcp://127.0.0.1:9", "--out", str(tmp_path)) == 2
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err.splitlines()[-1]
 

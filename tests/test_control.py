@@ -1,8 +1,10 @@
 """Control experiments as data: settings, results, and the dense reference."""
 
 import dataclasses
+import hashlib
 import json
 import pickle
+import struct
 import subprocess
 import sys
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 from gqlib import control_reference as reference
-from gqlib.control import ControlSetting, run_control
+from gqlib.control import ControlSetting, _checksum, run_control
 from gqlib.domains import mountain_car
 from gqlib.fast.rng import START, seed_state, uniform
 
@@ -104,6 +106,10 @@ def test_bad_settings_are_named(changes, message):
         (lambda: run_control(SHORT, 1, -1), "seed is -1"),
         (lambda: run_control(SHORT, 1, 0, first_run=-1), "first_run is -1"),
         (lambda: run_control(SHORT, 1, 0, engine="slow"), "engine is 'slow'"),
+        (lambda: run_control(SHORT, 1, 0, weights=1), "^weights is 1"),
+        (lambda: run_control(SHORT, 2**30, 0), "^runs is 1073741824; it should be smaller"),
+        (lambda: run_control(SHORT, 2**20, 0, weights=True), "^runs is 1048576; it should be smaller"),
+        (lambda: run_control("x", 1, 0), "^setting is 'x'; it should be a ControlSetting"),
     ],
 )
 def test_bad_calls_are_named(call, message):
@@ -187,3 +193,29 @@ def test_divergence_is_counted_never_dropped():
     assert result.diverged.all()
     assert result.capped[:, -1].all()
     assert (result.steps[:, -1] == 5000).all()
+
+
+def test_a_run_that_diverges_at_once_counts_in_every_episode():
+    result = run_control(ControlSetting(alpha=1.0, method="semi-gradient", sigma=0.0, episodes=3, max_steps=4000), 1, 0)
+    assert result.diverged.tolist() == [True]
+    assert result.capped.tolist() == [[True] * 3]
+    assert result.steps.tolist() == [[4000] * 3]
+    expected = "ControlResult(1 runs of 3 episodes, mean steps 4000, 3 capped episodes, 1 diverged runs)"
+    assert repr(result) == expected
+
+
+def test_a_checksum_is_that_of_the_bytes_of_the_run():
+    signed, theta, omega = np.array([7, -9], dtype=np.int32), np.array([0.5, -0.0]), np.array([-1.25, 3.0])
+    content = struct.pack("<2i?4d", 7, -9, True, 0.5, 0.0, -1.25, 3.0)
+    assert _checksum(signed, True, theta, omega) == int.from_bytes(hashlib.sha256(content).digest()[:8], "little")
+    assert _checksum(signed, False, theta, omega) != _checksum(signed, True, theta, omega)
+
+
+def test_a_result_says_what_it_is_of():
+    fast, dense = (run_control(SHORT, 1, np.int64(4), first_run=2, engine=engine) for engine in ("fast", "reference"))
+    assert (fast.setting, fast.seed, fast.first_run) == (SHORT, 4, 2)
+    assert type(fast.seed) is type(fast.first_run) is int
+    np.testing.assert_array_equal(fast.steps, dense.steps)
+    assert run_control(SHORT, 1, 4).first_run == 0
+    assert (fast.capped.dtype, fast.diverged.dtype, fast.checksum.dtype) == (np.bool_, np.bool_, np.uint64)
+    np.testing.assert_array_equal(fast.checksum, run_control(SHORT, 3, 4).checksum[2:])

@@ -13,17 +13,16 @@ from gqlib.corrected import (
     CorrectedProblem,
     corrected_gq_step,
     corrected_noise,
-    gq_ensemble,
     importance_ratios,
-    pair_walks,
     trace_variance_limit,
     variant_tables,
 )
 from gqlib.domains import random_mdp, random_policy, two_state
+from gqlib.ensemble import gq_ensemble, pair_walks
 from gqlib.fast.corrected import corrected_car
+from gqlib.gradient_td import maei_gq_step
 from gqlib.learners import gq_step
 from gqlib.long_run import joint_noise, long_run_covariance, stationary_error
-from gqlib.relatives import maei_gq_step
 from gqlib.stability import joint_matrix
 from gqlib.variance import gq_noise
 

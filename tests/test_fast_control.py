@@ -17,7 +17,7 @@ from gqlib.control import ControlSetting, run_control
 from gqlib.fast import ENGINE_VERSION, driver
 from gqlib.fast import car as fast_car
 from gqlib.fast import control as kernel
-from gqlib.fast.baselines import bare_run, dense_run
+from gqlib.fast.baselines import PAPER, bare_run, dense_run
 from gqlib.fast.rng import BEHAVIOUR, START, seed_state
 from gqlib.fast.tile_tables import tile_table
 
@@ -178,12 +178,12 @@ def test_greedy_takes_the_first_action_within_the_tolerance():
 def test_compiled_dense_baseline_learns_the_same():
     setting = dataclasses.replace(BASE, p=512)
     table = tile_table(512)
-    rows = table.index_rows()
-    steps = np.zeros(2, dtype=np.int32)
-    theta = dense_run(
-        rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, driver.grid_of(table), (0,) * 8, 512, steps,
-        seed_state(3, 0, START), seed_state(3, 0, BEHAVIOUR), 400, 0.5, 0.99, 0.99, 0.002, 1.0, 0.1,
+    theta, steps = np.zeros(512), np.zeros(2, dtype=np.int32)
+    ended = dense_run(
+        *driver.world(table, table.index_rows()), theta, steps, seed_state(3, 0, START), seed_state(3, 0, BEHAVIOUR),
+        400, 0.5, 0.99, 0.99, 0.002, 1.0, 0.1, *PAPER,
     )  # fmt: skip
+    assert ended == -1
     lazy = run_control(setting, 1, 3, weights=True)
     assert np.array_equal(np.abs(steps), lazy.steps[0])
     assert relative(lazy.theta[0], theta) < 1e-9
@@ -195,8 +195,8 @@ def test_bare_loop_drives_the_same_car():
     table = tile_table(setting.p)
     steps = np.zeros(4, dtype=np.int32)
     bare_run(
-        table.rows.ravel(), table.rows.shape[1], table.edges_x, table.edges_v, driver.grid_of(table), (0,) * 8,
-        np.zeros(len(table.used)), steps, seed_state(3, 0, START), seed_state(3, 0, BEHAVIOUR), 3000, 1.0,
+        *driver.world(table, table.rows), np.zeros(len(table.used)), steps, seed_state(3, 0, START),
+        seed_state(3, 0, BEHAVIOUR), 3000, 1.0,
     )  # fmt: skip
     assert np.array_equal(np.abs(steps), run_control(setting, 1, 3).steps[0])
 

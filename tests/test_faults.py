@@ -1,6 +1,6 @@
 """Fault injection: whatever is killed, cut, replaced or filled up, a sweep ends with the same bits.
 
-GQ_KILLS=200 sets the number of random kills (20 without it).
+GQ_KILLS=200 sets the number of random kills (20 without it). `pytest -rP` shows what was killed and what it cost.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ def whole(directory: Path, tasks: int, log: str) -> dict[str, bytes]:
     return content(directory)
 
 
+@pytest.mark.slow
 def test_killed_at_random_instants_a_sweep_ends_bit_identical(tmp_path: Path) -> None:
     tasks, log = 12 * KILLS, tmp_path / "log"
     killed = int(call("kill", tmp_path / "store", log, tasks, KILLS, 1))
@@ -82,8 +83,10 @@ def test_killed_at_random_instants_a_sweep_ends_bit_identical(tmp_path: Path) ->
     found, computed = map(int, call("run", tmp_path / "store", log, tasks, 1).split())
     assert (found, computed) == (safe, tasks - safe)
     # One process computes one task at a time: a kill costs at most the one in work.
-    assert tasks <= len(log.read_text().splitlines()) <= tasks + KILLS
+    started = len(log.read_text().splitlines())
+    assert tasks <= started <= tasks + KILLS
     assert content(tmp_path / "store") == whole(tmp_path / "reference", tasks, str(log))
+    print(f"killed {killed} times, {safe} of {tasks} stored; resumed: {computed} computed, {started - tasks} twice")
 
 
 @pytest.mark.slow
@@ -101,9 +104,12 @@ def test_a_group_of_workers_killed_at_once_ends_bit_identical(tmp_path: Path) ->
     found, computed = map(int, call("run", tmp_path / "store", log, tasks, 2).split())
     assert found >= 40
     assert found + computed == tasks
+    twice = len(log.read_text().splitlines()) - tasks
     assert content(tmp_path / "store") == whole(tmp_path / "reference", tasks, str(log))
+    print(f"two workers killed twice, {found} of {tasks} tasks stored; resumed: {computed} computed, {twice} twice")
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_store_do_not_disturb_each_other(tmp_path: Path) -> None:
     tasks, log = 100, tmp_path / "log"
     both = [
@@ -117,6 +123,7 @@ def test_two_processes_on_one_store_do_not_disturb_each_other(tmp_path: Path) ->
         assert process.returncode == 0
         assert sum(map(int, output.split())) == tasks
     assert sorted(path.name for path in (tmp_path / "store").iterdir()) == sorted(content(tmp_path / "store"))
+    print(f"two writers on {tasks} tasks: {len(log.read_text().splitlines())} computed between them, bits equal")
     assert content(tmp_path / "store") == whole(tmp_path / "reference", tasks, str(log))
 
 
@@ -139,6 +146,7 @@ def test_truncated_and_foreign_files_are_named_and_made_again(
     for path in (truncated, foreign, swapped):
         assert str(path) in caplog.text
     assert content(tmp_path) == before
+    print(f"3 of {len(before)} files cut, replaced, swapped: 3 named, {report.computed} computed, bits equal")
 
 
 def test_unrelated_files_in_the_store_are_left_alone(tmp_path: Path) -> None:
@@ -161,9 +169,12 @@ def test_a_disk_that_fills_up_stops_the_sweep_and_loses_nothing(tmp_path: Path) 
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert content(tmp_path) == before
     assert len(list(tmp_path.iterdir())) == len(before)
-    assert run_sweep(experiment(runs=12), store).found == len(before)
+    again = run_sweep(experiment(runs=12), store)
+    assert again.found == len(before)
+    print(f"disk full at file {len(before) + 1}: {again.found} kept, {again.computed} computed once there was room")
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_one_clear_error_and_the_rest_is_kept(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with pytest.raises(SweepError, match="a worker process died"):
@@ -180,6 +191,7 @@ def cluster():
         yield cluster
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_bits(tmp_path: Path, cluster) -> None:
     sweep = experiment(settings=4, runs=24, log=str(tmp_path / "log"), delay=0.02)
     run_sweep(sweep, Store(tmp_path / "dask"), dask=cluster.scheduler_address)
@@ -205,13 +217,15 @@ def test_a_lost_dask_worker_costs_time_and_nothing_else(tmp_path: Path, cluster)
                 os.kill(victim, signal.SIGKILL)
 
     assert run_sweep(sweep, Deadly(tmp_path / "dask"), dask=cluster.scheduler_address).computed == 40
+    started = len((tmp_path / "log").read_text().splitlines())
     run_sweep(sweep, Store(tmp_path / "here"))
     assert content(tmp_path / "dask") == content(tmp_path / "here")
+    print(f"1 of 2 Dask workers killed after 1 of 40 tasks: 40 stored, {started - 40} computed twice, bits equal")
 
 
 def test_a_scheduler_that_does_not_answer_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gqlib.sweep._CONNECT_TIMEOUT", "1s")
+    monkeypatch.setattr("gqlib.workers._CONNECT_TIMEOUT", "1s")
     with pytest.raises(SweepError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         run_sweep(experiment(), Store(tmp_path), dask="tcp://127.0.0.1:9")

@@ -110,7 +110,7 @@ def test_setting_survives_json():
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"sigmas": ()}, "sigmas is"),
+        ({"sigmas": ()}, "sigmas has shape"),
         ({"learner": "dqn"}, "learner is 'dqn'"),
         ({"kept": 5}, "kept is 5"),
         ({"alphas": (-1.0,)}, "alpha is -1"),

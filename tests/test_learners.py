@@ -168,3 +168,19 @@ def test_the_ensemble_refuses_paths_of_unequal_length():
         semi_gradient_ensemble(
             [domain.trajectory(3, rng), domain.trajectory(4, rng)], domain.theta0, [0.0], lam=0.5, gamma=0.9, alpha=0.1
         )
+
+
+def test_a_step_that_overflows_is_refused_by_name():
+    zero, one, setting = [0.0], [1.0], {"sigma": 0.0, "lam": 0.0, "gamma": 0.9}
+    with np.errstate(over="ignore", invalid="ignore"):
+        with pytest.raises(ValueError, match=r"^theta overflows"):
+            semi_gradient_step(zero, zero, one, 1e10, zero, zero, alpha=1e308, **setting)
+        for step, v in ((gq_step, ()), (gq_step_lagged, ([[0.0]],))):
+            with pytest.raises(ValueError, match=r"^theta overflows"):
+                step(zero, zero, zero, *v, one, 1e10, zero, zero, alpha=1e308, beta=0.0, **setting)
+            with pytest.raises(ValueError, match=r"^omega overflows"):
+                step(zero, zero, zero, *v, one, 1e10, zero, zero, alpha=0.0, beta=1e308, **setting)
+        with pytest.raises(ValueError, match=r"^v overflows"):
+            gq_step_lagged(zero, zero, zero, [[0.0]], [1e200], 0.0, zero, [1e200], alpha=0.1, beta=0.1, **setting)
+        with pytest.raises(ValueError, match=r"^theta overflows"):  # where an infinite trace shows, even if α = 0
+            semi_gradient_step(zero, [1.7e308], [1.7e308], 0.0, zero, zero, alpha=0.0, sigma=0.0, lam=1.0, gamma=1.0)

@@ -214,7 +214,7 @@ def test_undiscounted_values_that_do_not_exist_are_refused():
     """State 0 can stay for ever under action 0, and reaches the end under action 1."""
     mdp = FiniteMDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], [[1.0, 0.0], [0.0, 0.0]], 1.0, terminal=[1])
     assert mdp.q([[0.5, 0.5], [0.5, 0.5]])[0].tolist() == pytest.approx([2.0, 0.0])
-    with pytest.raises(ValueError, match="under this policy terminal states are not reached surely"):
+    with pytest.raises(ValueError, match=r"^gamma is 1\.0; under this policy terminal .* should be below 1$"):
         mdp.q([[1.0, 0.0], [1.0, 0.0]])
 
 
@@ -233,3 +233,63 @@ def test_undiscounted_values_that_do_not_exist_are_refused():
 def test_a_chain_without_a_unique_stationary_law_is_refused(chain, message):
     with pytest.raises(ValueError, match=message):
         stationary_distribution(chain)
+
+
+def test_nothing_leads_into_or_out_of_a_terminal_state():
+    """Of three states the middle one ends episodes; what is left of both chains is worked out by hand."""
+    left, middle, right = np.eye(3)
+    moves = [[[0.5, 0.25, 0.25], middle], [left, left], [[0.2, 0.3, 0.5], right]]
+    mdp = FiniteMDP(moves, np.zeros((3, 2)), 0.9, terminal=[1])
+    nu = [[0.5, 0.5], [0.5, 0.5], [0.25, 0.75]]
+    np.testing.assert_allclose(
+        mdp.surviving_state_chain(nu), [[0.25, 0.0, 0.125], [0.0, 0.0, 0.0], [0.05, 0.0, 0.875]], rtol=1e-14
+    )
+    pairs = mdp.surviving_pair_chain(nu)
+    assert (pairs[2:4] == 0.0).all()
+    assert (pairs[:, 2:4] == 0.0).all()
+    np.testing.assert_allclose(pairs[0], [0.25, 0.25, 0.0, 0.0, 0.0625, 0.1875], rtol=1e-14)
+
+
+def test_an_mdp_describes_itself():
+    assert repr(FiniteMDP(GOOD, REWARDS, 0.9)) == "FiniteMDP(2 states, 2 actions, gamma=0.9)"
+    assert repr(FiniteMDP(GOOD, REWARDS, 1.0, [1])) == "FiniteMDP(2 states, 2 actions, gamma=1, terminal=(1,))"
+
+
+def test_an_mdp_of_terminal_states_alone_has_no_value():
+    mdp = FiniteMDP(np.zeros((2, 1, 2)), [[1.0], [2.0]], 1.0, terminal=[1, 0, 1])
+    assert mdp.terminal == (0, 1)
+    assert mdp.q([[1.0], [1.0]]).tolist() == [[0.0], [0.0]]
+
+
+def test_rows_of_other_states_must_sum_to_one_where_a_terminal_row_is_short():
+    moves = np.array([[[0.5, 0.4]], [[0.0, 0.0]]])
+    with pytest.raises(ValueError, match=r"^transitions sums to 0\.9"):
+        FiniteMDP(moves, [[0.0], [0.0]], 0.9, terminal=[1])
+    moves[0, 0, 1] = 0.5
+    assert FiniteMDP(moves, [[0.0], [0.0]], 0.9, terminal=[1]).is_terminal.tolist() == [False, True]
+
+
+def test_terminal_states_are_listed():
+    with pytest.raises(ValueError, match=r"^terminal is 1; it should hold numbers of states"):
+        FiniteMDP(GOOD, REWARDS, 0.9, terminal=1)
+
+
+def test_a_stationary_law_over_many_orders_of_magnitude():
+    """A birth-death chain balances each edge: law[i + 1] = law[i]·up/down, here a factor 1e40, three times."""
+    up, down = 0.5, 0.5e-40
+    chain = np.diag([up] * 3, 1) + np.diag([down] * 3, -1)
+    chain += np.diag(1.0 - chain.sum(axis=1))
+    np.testing.assert_allclose(stationary_distribution(chain), [1e-120, 1e-80, 1e-40, 1.0], rtol=1e-12)
+
+
+def test_a_chain_that_falls_apart_to_rounding_is_refused():
+    with pytest.raises(ValueError, match=r"^chain leaves a set of states with probability 1e-160; it should be"):
+        stationary_distribution([[0.5, 0.5], [1e-160, 1.0]])
+    assert stationary_distribution([[0.5, 0.5], [1e-150, 1.0]])[0] == pytest.approx(2e-150, rel=1e-12)
+
+
+def test_a_discount_too_near_to_one_for_float64_is_refused():
+    """Rounding is amplified by up to 1/(1 − γ): with 1 − γ = 1e-15 nothing is left."""
+    mdp = FiniteMDP(GOOD, REWARDS, 1.0 - 1e-15)
+    with pytest.raises(ValueError, match=r"^gamma is .*it should be further below 1, or an end be nearer"):
+        mdp.q([[0.5, 0.5], [0.5, 0.5]])

@@ -10,6 +10,7 @@ from scipy.optimize import approx_fprime
 
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.domains import random_mdp, random_policy, random_problem, two_state
+from gqlib.prediction import LinearPrediction
 from gqlib.stability import critical_sigma
 
 SETTINGS = [(0.0, 0.0), (0.3, 0.5), (1.0, 0.9), (0.7, 1.0)]
@@ -309,7 +310,7 @@ def test_bad_settings_are_named():
 
 
 def test_gamma_one_with_lam_one_is_refused_unless_the_trace_dies():
-    with pytest.raises(ValueError, match=r"lam is 1\.0 with gamma 1\.0"):
+    with pytest.raises(ValueError, match=r"^lam is 1\.0 with gamma 1\.0; the trace .* should be below 1$"):
         two_state(1.0).problem.A(0.5, 1.0)
     assert np.isfinite(two_state(1.0, "terminal").problem.A(0.5, 1.0)).all()
 
@@ -317,12 +318,152 @@ def test_gamma_one_with_lam_one_is_refused_unless_the_trace_dies():
 def test_episodic_problems_need_a_start_and_an_end():
     mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
     one = [[1.0], [1.0]]
-    with pytest.raises(ValueError, match="start is None"):
+    with pytest.raises(ValueError, match=r"^start is None; with terminal states .* where episodes begin$"):
         PredictionProblem.on_pairs(mdp, one, one, np.eye(2))
-    with pytest.raises(ValueError, match="start is"):
+    with pytest.raises(ValueError, match=r"^start is .*; it should give weight to a state that is not terminal"):
         PredictionProblem.on_pairs(mdp, one, one, np.eye(2), start=[0.0, 1.0])
     problem = PredictionProblem.on_pairs(mdp, one, one, [[1.0], [0.0]], start=[1.0, 0.0])
     np.testing.assert_allclose(problem.fixed_point(0.5, 0.5), [2.0])
     continuing = random_mdp(np.random.default_rng(0), 2, 1)
-    with pytest.raises(ValueError, match="start is"):
-        PredictionProblem.on_pairs(continuing, one, one, np.eye(2), start=[0.5, 0.5])
+    for make in (PredictionProblem.on_pairs, PredictionProblem.on_states):
+        with pytest.raises(ValueError, match=r"^start is .*; without terminal states it should be left out"):
+            make(continuing, one, one, np.eye(2), start=[0.5, 0.5])
+
+
+def in_another_basis(problem, turn):
+    """The same problem with the functions on the index set written in another basis, f = turn·c; Ξ becomes a matrix."""
+    back = np.linalg.inv(turn)
+    p_mu, p_pi, p_trace = (back @ chain @ turn for chain in (problem.p_mu, problem.p_pi, problem.p_trace))
+    gram = turn.T @ np.diag(problem.xi) @ turn
+    features, rewards = back @ problem.features, back @ problem.rewards
+    rewards_pi = None if problem.rewards_pi is None else back @ problem.rewards_pi
+    return LinearPrediction(features, p_mu, p_pi, rewards, gram, problem.gamma, p_trace, rewards_pi)
+
+
+def test_the_basis_of_functions_on_the_index_set_does_not_matter():
+    rng = np.random.default_rng(19)
+    base = random_problem(rng, 3, 2, 3)
+    plain = PredictionProblem(
+        base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9, p_trace=base.p_pi, rewards_pi=base.rewards + 1
+    )
+    turned = in_another_basis(plain, rng.standard_normal((6, 6)))
+    theta = np.array([1.0, -2.0, 0.5])
+    np.testing.assert_allclose(turned.M, plain.M, rtol=1e-10)
+    assert (turned.n, turned.d, turned.rank_M) == (6, 3, 3)
+    for sigma, lam in SETTINGS:
+        for name in ("A", "b", "gamma_v", "fixed_point"):
+            ours, same = getattr(turned, name)(sigma, lam), getattr(plain, name)(sigma, lam)
+            np.testing.assert_allclose(ours, same, rtol=1e-8, atol=1e-10)
+        for name in ("mspbe", "mspbe_gradient", "td_step", "prop1_step"):
+            ours, same = getattr(turned, name)(theta, sigma, lam), getattr(plain, name)(theta, sigma, lam)
+            np.testing.assert_allclose(ours, same, rtol=1e-8, atol=1e-10)
+        assert turned.rounding(sigma, lam).mass == pytest.approx(np.sqrt(np.trace(turned.xi)))
+
+
+def test_a_singular_gram_matrix_is_taken():
+    """A pair that is never visited leaves Ξ singular, in every basis."""
+    base = random_problem(np.random.default_rng(20), 3, 2, 2)
+    grow, xi = np.zeros((2, 7, 7)), np.append(base.xi, 0.0)
+    grow[:, :6, :6] = base.p_mu, base.p_pi
+    larger = PredictionProblem(np.vstack([base.features, [[1.0, 1.0]]]), *grow, np.append(base.rewards, 1.0), xi, 0.9)
+    turned = in_another_basis(larger, np.random.default_rng(21).standard_normal((7, 7)))
+    np.testing.assert_allclose(turned.fixed_point(0.3, 0.5), base.fixed_point(0.3, 0.5), rtol=1e-7)
+
+
+def test_trace_weights_are_kept_for_the_last_lam_and_cannot_be_changed():
+    problem = random_problem(np.random.default_rng(22), 3, 2, 3)
+    half = problem.trace_weights(0.5)
+    assert problem.trace_weights(0.5) is half
+    other = problem.trace_weights(0.9)
+    carried = np.linalg.solve(np.eye(6) - 0.81 * problem.p_mu.T, problem.xi[:, None] * problem.features)
+    np.testing.assert_allclose(other, carried, rtol=1e-12)
+    assert np.abs(other - half).max() > 1e-3
+    np.testing.assert_array_equal(problem.trace_weights(0.5), half)
+    for array in (half, problem.features, problem.row_basis):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 7.0
+
+
+def test_weights_of_an_episodic_problem_are_shares_of_visits():
+    """From state 0 to state 1 with probability one half, else stay; state 1 ends. Visits: two and one an episode."""
+    moves = [[[0.5, 0.5, 0.0]] * 2, [[0.0, 0.0, 1.0]] * 2, [[0.0, 0.0, 1.0]] * 2]
+    mdp = FiniteMDP(moves, [[1.0, 3.0], [5.0, 7.0], [9.0, 9.0]], 1.0, terminal=[2])
+    mu, pi = [[0.25, 0.75]] * 3, [[1.0, 0.0]] * 3
+    pairs = PredictionProblem.on_pairs(mdp, mu, pi, np.eye(6), start=[1.0, 0.0, 0.0])
+    np.testing.assert_allclose(pairs.xi, np.array([2, 6, 1, 3, 0, 0]) / 12, rtol=1e-14)
+    states = PredictionProblem.on_states(mdp, mu, pi, np.eye(3), start=[0.5, 0.0, 0.5], average_rewards=True)
+    np.testing.assert_allclose(states.xi, np.array([2, 1, 0]) / 3, rtol=1e-14)
+    np.testing.assert_allclose(states.rewards, [2.5, 6.5, 9.0], rtol=1e-14)
+    np.testing.assert_allclose(states.rewards_pi, [1.0, 5.0, 9.0], rtol=1e-14)
+    np.testing.assert_array_equal(pairs.rewards, [1.0, 3.0, 5.0, 7.0, 9.0, 9.0])
+    loop = FiniteMDP([[[1.0, 0.0]], [[0.0, 1.0]]], [[0.0], [0.0]], 0.9, terminal=[1])
+    with pytest.raises(ValueError, match=r"^mu never ends some episodes; terminal states should be reached surely$"):
+        PredictionProblem.on_states(loop, [[1.0], [1.0]], [[1.0], [1.0]], np.eye(2), start=[1.0, 0.0])
+
+
+@pytest.mark.parametrize("make", [PredictionProblem.on_pairs, PredictionProblem.on_states])
+def test_bad_policies_and_starts_are_named(make):
+    mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
+    fine = {"mdp": mdp, "mu": [[1.0], [1.0]], "pi": [[1.0], [1.0]], "features": np.eye(2), "start": [1.0, 0.0]}
+    for change, message in (
+        ({"mdp": 3}, r"^mdp is 3; it should be a FiniteMDP"),
+        ({"mu": [[0.5], [1.0]]}, r"^mu sums to 0\.5"),
+        ({"pi": [[0.5], [1.0]]}, r"^pi sums to 0\.5"),
+        ({"start": [0.5, 0.0]}, r"^start sums to 0\.5"),
+        ({"start": [1.0]}, r"^start has shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make(**(fine | change))
+    if make == PredictionProblem.on_states:
+        with pytest.raises(ValueError, match=r"^average_rewards is 1; it should be True or False"):
+            make(**fine, average_rewards=1)
+
+
+def test_what_rounding_would_take_is_refused_by_name():
+    rare = 1e-8  # two rare events in turn: an episode takes 1e16 steps
+    moves = [[[1 - rare, rare, 0.0]], [[1 - rare, 0.0, rare]], [[0.0, 0.0, 1.0]]]
+    slow, one = FiniteMDP(moves, np.zeros((3, 1)), 1.0, terminal=[2]), np.ones((3, 1))
+    with pytest.raises(ValueError, match=r"^1 is 1\.0; .*; mu should end episodes sooner$"):
+        PredictionProblem.on_states(slow, one, one, np.eye(3), start=[1.0, 0.0, 0.0])
+    near = two_state(1.0 - 1e-16).problem
+    with pytest.raises(ValueError, match=r"^gamma·lam is 0\.9999999999999999; .*; it should be further below 1$"):
+        near.trace_weights(1.0)
+    base = random_problem(np.random.default_rng(23), 3, 2, 2)
+    skewed = np.column_stack([base.features[:, 0], base.features[:, 0] + 1e-13 * base.features[:, 1]])
+    collinear = PredictionProblem(skewed, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
+    with pytest.raises(ValueError, match=r"^features are nearly collinear"):
+        collinear.solve_M(np.ones(2))
+    with pytest.raises(ValueError, match=r"^vector has shape \(3,\)"):
+        base.solve_M(np.ones(3))
+
+
+def test_a_fixed_point_that_rounding_may_have_made_is_refused():
+    problem = two_state(0.9, rewards=[[1.0, 0.0], [0.0, 0.0]]).problem
+    (sigma,) = critical_sigma(problem, 0.0)
+    with pytest.raises(np.linalg.LinAlgError, match=r"^sigma is .* and lam is 0; there A is so near to singular"):
+        problem.fixed_point(sigma + 1e-12, 0.0)
+
+
+def test_ranks_of_A_where_an_eigenvalue_vanishes():
+    problem = two_state(0.9).problem
+    (sigma,) = critical_sigma(problem, 0.3)
+    assert [problem.rank_A(s, 0.3) for s in (0.0, sigma, 1.0)] == [2, 1, 2]
+
+
+def test_bounds_on_rounding_are_made_from_the_matrices_of_the_problem():
+    base = random_problem(np.random.default_rng(24), 3, 2, 3)
+    problem = PredictionProblem(
+        base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9, p_trace=base.p_pi, rewards_pi=base.rewards + 1
+    )
+    sigma, lam = 0.3, 0.6
+    made = problem.rounding(sigma, lam)
+    np.testing.assert_allclose(made.system, np.eye(6) - 0.9 * lam * base.p_pi, rtol=1e-15)
+    np.testing.assert_array_equal(made.x, problem.trace_weights(lam))
+    white = made.x @ np.linalg.inv(np.linalg.cholesky(problem.M)).T  # Y up to a rotation of its columns
+    np.testing.assert_allclose(made.y @ made.y.T, white @ white.T, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(made.features, base.features)
+    np.testing.assert_allclose(made.change, (0.9 * mixed(problem, sigma) - np.eye(6)) @ base.features, rtol=1e-12)
+    np.testing.assert_allclose(made.reward, base.rewards + 1 - sigma, rtol=1e-14)
+    weighed = np.linalg.svd(np.sqrt(base.xi)[:, None] * base.features, compute_uv=False)
+    np.testing.assert_allclose(made.spread, weighed[0] / weighed, rtol=1e-12)
+    assert made.mass == pytest.approx(np.sqrt(base.xi.sum()))

@@ -8,16 +8,9 @@ import pytest
 from gqlib import PredictionProblem
 from gqlib.domains import random_mdp, random_policy, two_state
 from gqlib.domains.base import sample_chain
+from gqlib.gradient_td import gtd2_step, maei_gq_step, tdc_step
 from gqlib.learners import gq_step, semi_gradient_step
-from gqlib.relatives import (
-    expected_sarsa_step,
-    gtd2_step,
-    maei_gq_step,
-    n_step_q_sigma_return,
-    sarsa_lambda_step,
-    tdc_lambda_step,
-    tree_backup_step,
-)
+from gqlib.relatives import expected_sarsa_step, n_step_q_sigma_return, sarsa_lambda_step, tree_backup_step
 
 GAMMA, ALPHA, BETA, STEPS = 0.9, 0.02, 0.03, 300
 CLOSE = {"rtol": 0.0, "atol": 1e-12}
@@ -128,7 +121,7 @@ def test_sigma_1_is_tdc_lambda_of_the_behaviour(lam):
     data = walk()
     tdc = run(
         data,
-        lambda s, k: tdc_lambda_step(
+        lambda s, k: tdc_step(
             *s, data.phi[k], data.reward[k], data.ahead[k], lam=lam, gamma=GAMMA, alpha=ALPHA, beta=BETA
         )[:-1],
         omega=0.5,
@@ -262,7 +255,7 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(ValueError, match="beta"):
         gtd2_step(one, one, one, 0.0, one, gamma=0.9, alpha=0.1, beta=np.nan)
     with pytest.raises(ValueError, match="lam"):
-        tdc_lambda_step(one, one, one, one, 0.0, one, lam=-0.1, gamma=0.9, alpha=0.1, beta=0.1)
+        tdc_step(one, one, one, one, 0.0, one, lam=-0.1, gamma=0.9, alpha=0.1, beta=0.1)
     with pytest.raises(ValueError, match="values"):
         n_step_q_sigma_return([1.0], [1.0], [1.0], [1.0], sigma=0.5, gamma=0.9)
     with pytest.raises(ValueError, match="gamma"):

@@ -78,3 +78,26 @@ def test_refusals_name_the_argument(options, named):
 def test_one_number_a_step_is_needed():
     with pytest.raises(ValueError, match="normals has shape"):
         Schedule(0.5).values(ENDS, NORMALS[:3])
+
+
+def test_the_readings_keep_what_was_asked_for():
+    asked = {"drawn": "run", "clipped": True}
+    for made in (dynamic(0.5, **asked), *family(**asked), ramp(**asked)):
+        assert (made.drawn, made.clipped, made.noise) == ("run", True, 0.01)
+    for made in (dynamic(0.5), *family(), ramp()):
+        assert (made.drawn, made.clipped) == ("step", False)
+    assert (ramp().mean, ramp().ramp_to) == (0.02, 0.98)
+
+
+def test_the_ends_of_the_interval_are_inside():
+    assert [Schedule(mean).outside([False]) for mean in (-0.1, 0.0, 0.5, 1.0, 1.1)] == [1.0, 0.0, 0.0, 0.0, 1.0]
+
+
+def test_ends_are_flags_and_the_generator_is_one():
+    np.testing.assert_array_equal(Schedule(1.0, decay=0.5).means([0, 1, 0]), [1.0, 1.0, 0.5])
+    with pytest.raises(ValueError, match=r"^ends is \[0, 2\]; it should hold True"):
+        Schedule(0.5).means([0, 2])
+    with pytest.raises(ValueError, match=r"^ends has shape \(1, 2\)"):
+        Schedule(0.5).values([[True, False]], [[0.0, 0.0]])
+    with pytest.raises(ValueError, match=r"^rng is 3"):
+        Schedule(0.5).sample([False], 3)

@@ -11,15 +11,20 @@ from scipy.linalg import block_diag, expm
 
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.domains import random_problem, two_state
+from gqlib.prediction import LinearPrediction
 from gqlib.stability import (
+    bialternate,
     critical_sigma,
     growth,
     is_hurwitz,
     is_negative_definite,
+    joint,
     joint_matrix,
     numerical_abscissa,
     numerical_range,
+    pencil_roots,
     phase_diagram,
+    sign_changes,
     spectral_abscissa,
     transient_peak,
 )
@@ -28,13 +33,16 @@ ORACLE = json.loads((Path(__file__).parent / "oracles" / "two_state.json").read_
 BAIRD = json.loads((Path(__file__).parent / "oracles" / "baird.json").read_text())["baird"]
 
 
-class Pencil:
+class Pencil(LinearPrediction):
     """A stand-in for a problem whose A_σ is low + σ(high − low), so that crossings can be placed at will."""
 
     def __init__(self, low, high):
         self.low, self.high = np.array(low, dtype=float), np.array(high, dtype=float)
         self.n = len(self.low)
-        self.row_basis = np.eye(self.n)
+
+    @property
+    def row_basis(self):
+        return np.eye(self.n)
 
     def A(self, sigma, lam):
         return self.low + sigma * (self.high - self.low)
@@ -277,3 +285,72 @@ def test_bad_settings_are_named():
         joint_matrix(problem, 0.5, 0.5, -1)
     with pytest.raises(ValueError, match="sigmas is nan"):
         phase_diagram(problem, [np.nan], [0.0])
+
+
+def test_zero_is_neither_hurwitz_nor_negative_definite():
+    assert not is_hurwitz([[0.0]])
+    assert not is_negative_definite([[0.0]])
+    with pytest.raises(ValueError, match=r"^matrix has spectral abscissa 0; it should be negative"):
+        transient_peak([[0.0]])
+
+
+def test_arguments_are_named():
+    problem, matrix = two_state(0.9).problem, [[-1.0, 9.0], [0.0, -2.0]]
+    for call, rest in ((critical_sigma, (0.5,)), (joint_matrix, (0.0, 0.5, 1.0)), (phase_diagram, ([0.0], [0.5]))):
+        with pytest.raises(ValueError, match=r"^problem is 3; it should be a LinearPrediction"):
+            call(3, *rest)
+    with pytest.raises(ValueError, match=r"^points is 1"):
+        numerical_range(matrix, 1)
+    assert len(numerical_range(matrix)) == 181
+    assert len(numerical_range(matrix, 2)) == 2
+    with pytest.raises(ValueError, match=r"^times has shape \(\)"):
+        growth(matrix, 1.0)
+    for lams in ([-0.1, 0.5], [0.5, 1.1]):
+        with pytest.raises(ValueError, match=r"^lams is .*; every entry should be in \[0, 1\]"):
+            phase_diagram(problem, [0.0], lams)
+    with pytest.raises(ValueError, match=r"^lams has shape"):
+        phase_diagram(problem, [0.0], 0.5)
+    with pytest.raises(ValueError, match=r"^sigmas has shape"):
+        phase_diagram(problem, 0.5, [0.5])
+    assert phase_diagram(problem, [0.0, 0.5, 1.0], [0.0, 1.0]).shape == (2, 3)
+
+
+def test_the_bialternate_sum_has_the_sums_of_pairs_of_eigenvalues():
+    a = np.random.default_rng(31).standard_normal((5, 5))
+    values = np.linalg.eigvals(a)
+    sums = [values[i] + values[j] for i in range(5) for j in range(i)]
+    np.testing.assert_allclose(np.poly(bialternate(a)), np.poly(sums).real, rtol=1e-9, atol=1e-9)
+
+
+def test_roots_of_a_pencil_make_it_singular_and_infinite_ones_are_left_out():
+    rng = np.random.default_rng(32)
+    constant, slope = rng.standard_normal((2, 4, 4))
+    slope[:, 0] = 0.0  # of rank three: one root is at infinity
+    roots = pencil_roots(constant, slope)
+    assert len(roots) == 3
+    for root in roots:
+        smallest = np.linalg.svd(constant + root * slope, compute_uv=False)[-1]
+        assert smallest < 1e-10 * (1 + abs(root))
+
+
+def test_signs_change_where_values_leave_the_noise():
+    points = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    np.testing.assert_allclose(sign_changes(lambda x: x - 0.5, points, 1e-12), [0.5], rtol=1e-14)
+    assert sign_changes(lambda x: abs(x), points, 1e-12).size == 0
+    assert sign_changes(lambda x: x, points, 2.0).size == 0  # all within the noise, its edge included
+    np.testing.assert_allclose(sign_changes(lambda x: x**3 - x, points, 0.1), [0.0], atol=1e-12)
+    np.testing.assert_allclose(sign_changes(np.sin, np.array([1.0, 4.0, 7.0]), 1e-9), [np.pi, 2 * np.pi], rtol=1e-15)
+
+
+def test_joint_matrices_of_stacks_are_those_of_their_members():
+    a, m, v = np.random.default_rng(33).standard_normal((3, 4, 2, 2))
+    stacked = joint(a, m, v, 3.0)
+    for k in range(4):
+        expected = np.vstack([np.hstack([a[k], -v[k]]), np.hstack([3.0 * a[k], -3.0 * m[k]])])
+        np.testing.assert_array_equal(stacked[k], expected)
+
+
+def test_a_faster_clock_moves_the_peak_and_leaves_its_size():
+    matrix = np.array([[-1.0, 9.0], [0.0, -2.0]])
+    time, size = transient_peak(matrix)
+    assert transient_peak(1e6 * matrix) == pytest.approx((time / 1e6, size), rel=1e-6)

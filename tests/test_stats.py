@@ -596,3 +596,22 @@ class TestGrim:
     def test_refuses_a_remainder_that_is_no_cell(self):
         with pytest.raises(ValueError, match=r"^remainder "):
             grim_counts([50.0, 50.0], 2, remainder=2)
+
+    def test_decimals_and_rounding_reach_every_cell_of_a_column(self):
+        assert grim_counts([33, 67], 3, 0) == ((1, 2),)
+        assert grim_counts([33.3, 66.6], 3, rounding="down") == ((1, 2),)
+        assert grim_counts([33.3, 66.6], 3) == ()
+
+    def test_a_remainder_may_be_the_first_cell_nothing_or_all(self):
+        assert grim_counts([8.1, 53.1, 38.8], 49, remainder=0) == ((4, 26, 19),)
+        assert grim_counts([33.33, 66.67], 3, 2, remainder=1) == ((1, 2),)
+        assert grim_counts([0.0, 100.0], 5, remainder=0) == grim_counts([0.0, 100.0], 5, remainder=1) == ((0, 5),)
+
+
+def test_the_default_level_is_95_percent(rng):
+    runs = rng.normal(size=60)
+    assert case_null(30).interval() == case_null(30).interval(0.95) != case_null(30).interval(0.9)
+    assert student_interval(1.0, 2.0, 5) == student_interval(1.0, 2.0, 5, confidence=0.95)
+    assert tolerance_interval(runs) == tolerance_interval(runs, 0.9, 0.95)
+    levels = ({}, {"confidence": 0.95})
+    assert len({bootstrap_interval(runs, np.random.default_rng(1), resamples=99, **level) for level in levels}) == 1

@@ -548,7 +548,7 @@ SMALL = {"gamma": 0.9, "alpha": 0.1}
         (lambda: tabular.policy_distance(PI, MU * 2), "mu sums to 2"),
         (lambda: tabular.mixed_operator(make_mdp(0), PI, MU, 0.5, 1.5), "lam is 1.5"),
         (lambda: tabular.mixed_operator(make_mdp(0), PI, MU, np.nan, 0.5), "sigma is nan"),
-        (lambda: tabular.mixed_operator(make_mdp(0), PI[:2], MU, 0.5, 0.5), "policy has shape"),
+        (lambda: tabular.mixed_operator(make_mdp(0), PI[:2], MU, 0.5, 0.5), "pi has shape"),
         (lambda: tabular.contraction_limit(0.9, 0.5, 2.5), "distance is 2.5"),
     ],
 )

@@ -158,3 +158,40 @@ def test_another_tuple_hash_is_refused(monkeypatch):
     monkeypatch.setattr(tile_tables, "TUPLE_HASH", 1)
     with pytest.raises(RuntimeError, match="tuple hash"):
         tile_table.__wrapped__(512)
+
+
+def test_wrapped_tiles_go_through_the_same_memory():
+    table = IHT(50)
+    seen = tileswrap(table, 4, [0.3, -0.3], [None, 3], [5])
+    assert seen == [0, 1, 2, 3]
+    assert table.count() == 4
+    assert tileswrap(table, 4, [0.3, 2.7], [None, 3], [5], readonly=True) == seen  # a period further
+    assert tileswrap(IHT(50), 4, [0.3, -0.3], [None, 3], readonly=True) == [None] * 4
+    coordinates = tileswrap(None, 4, [0.3, -0.3], [None, 3], [5])
+    assert tileswrap(64, 4, [0.3, -0.3], [None, 3], [5]) == [hash(tuple(c)) % 64 for c in coordinates]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: IHT(5).getindex([1, 2]), r"^obj is \[1, 2\]; it should be hashable"),
+        (lambda: tiles(10, 8, 0.1), r"^floats is 0\.1; it should be a sequence"),
+        (lambda: tiles(10, 8, "ab"), r"^floats is 'ab'"),
+        (lambda: tiles(10, 8, {0: 0.1}), r"^floats is \{0: 0\.1\}"),
+        (lambda: tiles(10, 8, {0.1}), r"^floats is \{0\.1\}"),
+        (lambda: tiles(10, 8, [0.1], 3), r"^ints is 3; it should be a sequence"),
+        (lambda: tiles(10, 8, [0.1], [0.5]), r"^ints is 0\.5"),
+        (lambda: tiles(10, 8, [0.1], readonly=1), r"^readonly is 1"),
+        (lambda: tiles(10, 2**40, [0.1]), r"^numtilings is 1099511627776; it should be smaller"),
+        (lambda: tileswrap(10, 8, 0.1, [1]), r"^floats is 0\.1; it should be a sequence"),
+        (lambda: tileswrap(10, 8, [0.1], 1), r"^wrapwidths is 1; it should be a sequence"),
+        (lambda: tileswrap(10, 8, [0.1], [2.5]), r"^wrapwidths is 2\.5"),
+    ],
+)
+def test_what_is_no_sequence_of_numbers_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_flags_count_as_integers_among_the_coordinates():
+    assert tiles(None, 2, [0.1], [True, 0]) == tiles(None, 2, [0.1], [1, False])

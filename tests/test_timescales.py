@@ -5,11 +5,10 @@ import pytest
 from scipy.linalg import eigh
 
 from gqlib.domains import baird_star, random_problem, two_state
-from gqlib.stability import joint_matrix, spectral_abscissa
+from gqlib.stability import joint, joint_matrix, spectral_abscissa
 from gqlib.timescales import (
     eta_crossings,
     eta_star,
-    joint,
     mean_matrices,
     necessary_eta,
     pencil,

@@ -19,6 +19,8 @@ from gqlib import _validate as check
 from gqlib.domains.finite import Chain, FiniteDomain, build
 from gqlib.mdp import FiniteMDP
 
+__all__ = ["baird_star"]
+
 DASHED, SOLID = 0, 1
 FEATURES = ("printed", "classical")
 CENTRE_WEIGHT_0 = 10.0
@@ -53,6 +55,7 @@ def baird_star(
     """
     features = check.choice("features", features, FEATURES)
     n = check.integer("states", states, low=2)
+    check.room("states", states, 2 * n**2)
     gamma = check.scalar("gamma", gamma, low=0.0, high=1.0, open_high=True)
     transitions = np.zeros((n, 2, n))
     transitions[:, DASHED, : n - 1] = 1.0 / (n - 1)

@@ -15,10 +15,20 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.prediction import LinearPrediction
 
+__all__ = ["Domain", "Trajectory", "sample_chain"]
+
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Arrays of T steps: phi, phi_next, phi_next_expected (T, d), reward (T,), ends (T,) of bool."""
+    """Arrays of T steps: phi, phi_next, phi_next_expected (T, d), reward (T,), ends (T,) of bool.
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> path = two_state(0.9, "bootstrap").trajectory(1000, np.random.default_rng(0))
+    >>> len(path), bool((path.phi[path.ends] == [2.0, 0.0]).all())  # episodes end after (2, right)
+    (1000, True)
+    """
 
     phi: Array
     reward: Array
@@ -32,7 +42,17 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class Domain:
-    """A prediction domain: `problem` is exact, `trajectory(steps, rng)` is a sample of it."""
+    """A prediction domain: `problem` is exact, `trajectory(steps, rng)` is a sample of it.
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> domain = two_state(0.9)
+    >>> domain.name, domain.theta0.tolist(), domain.problem.d
+    ('two-state (continuing)', [2.0, 0.0], 2)
+    >>> domain.trajectory(5, np.random.default_rng(0)).phi.shape
+    (5, 2)
+    """
 
     name: str
     problem: LinearPrediction
@@ -41,13 +61,20 @@ class Domain:
 
     def trajectory(self, steps: int, rng: np.random.Generator) -> Trajectory:
         """A trajectory of `steps` steps; every random number comes from `rng`."""
-        return self.sampler(check.integer("steps", steps, low=1), check.generator("rng", rng))
+        check.room("steps", steps, 4 * self.problem.d * check.integer("steps", steps, low=1))
+        return self.sampler(steps, check.generator("rng", rng))
 
 
 def sample_chain(chain: Array, start: Array, steps: int, rng: np.random.Generator) -> np.typing.NDArray[np.intp]:
     """Steps + 1 indices of a finite chain with restarts: where a row falls short of one, `start` is drawn anew.
 
     Two uniform numbers a step are drawn, so that the path depends on the generator alone.
+
+    Examples
+    --------
+    >>> there_and_back = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> sample_chain(there_and_back, np.array([1.0, 0.0]), 4, np.random.default_rng(0)).tolist()
+    [0, 1, 0, 1, 0]
     """
     cumulative = np.cumsum(chain, axis=1)
     begin = np.cumsum(start)

@@ -24,16 +24,24 @@ from gqlib._validate import Array
 from gqlib.domains.finite import Chain, FiniteDomain, build
 from gqlib.mdp import FiniteMDP
 
+__all__ = ["boyan_chain", "triangles"]
+
 ENDS = ("restart", "jump", "absorb")
 TERMINAL_FEATURES = ("printed", "zero")
 STEP_REWARD, LAST_REWARD = -3.0, -2.0
 FEATURE_COUNT = 4
-PUBLIC_EPISODE_STEPS = 20
 
 
 def triangles(states: int) -> Array:
-    """Four triangular features over `states` states, (states, 4): Figure 7."""
+    """Four triangular features over `states` states, (states, 4): Figure 7.
+
+    Examples
+    --------
+    >>> triangles(7)[:3].tolist()
+    [[1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    """
     n = check.integer("states", states, low=FEATURE_COUNT)
+    check.room("states", states, FEATURE_COUNT * n)
     intervals = FEATURE_COUNT - 1
     # Whole numbers before the one division, so that multiples of 1/(n−1) come out correctly rounded.
     distance = np.abs(intervals * np.arange(n)[:, None] - (n - 1) * np.arange(FEATURE_COUNT))
@@ -80,6 +88,7 @@ def boyan_chain(
     (-25.0, -25.0104)
     """
     n = check.integer("states", states, low=FEATURE_COUNT)
+    check.room("states", states, n**2)
     gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
     end = check.choice("end", end, ENDS)
     terminal_features = check.choice("terminal_features", terminal_features, TERMINAL_FEATURES)
@@ -87,6 +96,7 @@ def boyan_chain(
         if end != "absorb":
             raise ValueError(f"episode_steps is {episode_steps!r}; it should be None unless end is 'absorb'")
         episode_steps = check.integer("episode_steps", episode_steps, low=1)
+        check.room("episode_steps", episode_steps, (n * (episode_steps + 1)) ** 2)
     transitions = np.zeros((n, 1, n))
     for i in range(n - 2):
         transitions[i, 0, i + 1] = transitions[i, 0, i + 2] = 0.5

@@ -28,6 +28,8 @@ from gqlib.domains.base import Domain
 from gqlib.domains.finite import WeightedTrajectory
 from gqlib.prediction import LinearPrediction
 
+__all__ = ["PAIRS", "CartPole", "F", "G", "cart_pole", "riccati_gain"]
+
 POLE_MASS, CART_MASS, LENGTH, FRICTION, GRAVITY, TIME_STEP = 0.5, 0.5, 0.6, 0.1, 9.81, 0.1
 _K = 4.0 * CART_MASS - POLE_MASS
 F = np.array(
@@ -46,6 +48,7 @@ START = np.array([1e-4, 0.0, 0.0, 0.0])
 # The Riccati solution at γ = 0.95, written out because its last bits differ between linear-algebra libraries and walks
 # must not; a test holds it to scipy's solver.
 PUBLIC_GAMMA = 0.95
+SMALLEST_GAMMA = 1e-9  # below it scipy's solver loses all digits
 PUBLIC_GAIN = (24.90161760625667, 5.524317360423918, 0.8576217323293819, 1.7219036089723017)
 BEHAVIOUR_VARIANCE, TARGET_VARIANCE = 0.01, 0.001
 FEATURES, POLICIES, READINGS = ("printed", "squares", "public"), ("off", "on"), ("literal", "expected")
@@ -66,7 +69,7 @@ def riccati_gain(gamma: float) -> Array:
     """
     from scipy.linalg import solve_discrete_are
 
-    gamma = check.scalar("gamma", gamma, low=0.0, high=1.0, open_low=True, open_high=True)
+    gamma = check.scalar("gamma", gamma, low=SMALLEST_GAMMA, high=1.0, open_high=True)
     root, column = sqrt(gamma), G[:, None]
     cost = solve_discrete_are(root * F, root * column, np.diag(STATE_COST), np.array([[ACTION_COST]]))
     gain = -np.linalg.solve(ACTION_COST + gamma * column.T @ cost @ column, gamma * column.T @ cost @ F)
@@ -148,7 +151,14 @@ def exp_of_negative(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class CartPole(Domain):
-    """The cart-pole `Domain`; `truth` holds the coefficients of v^π on the basis (1, s_i s_j)."""
+    """The cart-pole `Domain`; `truth` holds the coefficients of v^π on the basis (1, s_i s_j).
+
+    Examples
+    --------
+    >>> pole = cart_pole()
+    >>> len(pole.truth), round(float(abs(np.linalg.eigvals(pole.walker.closed_loop)).max()), 3)
+    (11, 0.945)
+    """
 
     walker: Walker
     truth: Array
@@ -233,6 +243,7 @@ def cart_pole(
     features = check.choice("features", features, FEATURES)
     policy, reading = check.choice("policy", policy, POLICIES), check.choice("reading", reading, READINGS)
     start = check.choice("start", start, ("public", "stationary"))
+    gamma = check.scalar("gamma", gamma, low=SMALLEST_GAMMA, high=1.0, open_high=True)
     gain = np.array(PUBLIC_GAIN) if gamma == PUBLIC_GAMMA else riccati_gain(gamma)
     behaviour, target = (BEHAVIOUR_VARIANCE, TARGET_VARIANCE) if policy == "off" else (0.0, 0.0)
     closed_loop = F + G[:, None] * gain

@@ -18,9 +18,18 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP
 
+__all__ = ["Episode", "TabularTask", "Transition", "sample_episode"]
+
 
 class Transition(NamedTuple):
-    """(S_t, A_t, R_{t+1}, S_{t+1}, A_{t+1}), and whether the episode ends in S_{t+1}."""
+    """(S_t, A_t, R_{t+1}, S_{t+1}, A_{t+1}), and whether the episode ends in S_{t+1}.
+
+    Examples
+    --------
+    >>> steps = list(Episode([0, 1, 2], [1, 1, 0], [0.5, 1.0], ended=True))
+    >>> [(step.state, step.next_state, step.reward, step.ends) for step in steps]
+    [(0, 1, 0.5, False), (1, 2, 1.0, True)]
+    """
 
     state: int
     action: int
@@ -49,6 +58,7 @@ class Episode:
     ended: bool
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ended", check.flag("ended", self.ended))
         rewards = check.array("rewards", self.rewards, (None,))
         object.__setattr__(self, "rewards", check.frozen(rewards))
         for name in ("states", "actions"):
@@ -89,6 +99,7 @@ def sample_episode(
     >>> episode.states.tolist(), episode.rewards.tolist(), episode.ended
     ([0, 1], [2.0], True)
     """
+    check.instance("mdp", mdp, FiniteMDP)
     nu = np.cumsum(mdp.policy(policy), axis=1)
     begin = check.distributions("start", start, (mdp.n_states,))
     if begin[mdp.is_terminal].any():
@@ -114,10 +125,24 @@ def sample_episode(
 
 @dataclass(frozen=True)
 class TabularTask:
-    """An episodic task small enough for a table: an MDP and the law of its start states."""
+    """An episodic task small enough for a table: an MDP and the law of its start states.
+
+    Examples
+    --------
+    >>> from gqlib.domains.random_walk import random_walk
+    >>> walk = random_walk(length=3)
+    >>> walk.episode([[0.0, 1.0]] * 5, np.random.default_rng(0)).states.tolist()  # always right
+    [2, 3, 4]
+    >>> walk.uniform_policy()[0].tolist()
+    [0.5, 0.5]
+    """
 
     mdp: FiniteMDP
     start: Array
+
+    def __post_init__(self) -> None:
+        check.instance("mdp", self.mdp, FiniteMDP)
+        check.distributions("start", self.start, (self.mdp.n_states,))
 
     def episode(self, policy: ArrayLike, rng: np.random.Generator, *, max_steps: int = 100_000) -> Episode:
         """An episode under `policy`; every random number comes from `rng`."""

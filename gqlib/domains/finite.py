@@ -31,6 +31,8 @@ from gqlib.domains.base import Domain, Trajectory
 from gqlib.mdp import stationary_distribution
 from gqlib.prediction import PredictionProblem
 
+__all__ = ["Chain", "FiniteDomain", "Path", "Tables", "WeightedTrajectory", "build"]
+
 READINGS = ("literal", "expected", "stacked")
 Ints = NDArray[np.int64]
 # A row of probabilities that reaches one up to this much does reach one (rounding of a sum of a few terms).
@@ -39,14 +41,29 @@ _WHOLE = 1.0 - 1e-12
 
 @dataclass(frozen=True)
 class WeightedTrajectory(Trajectory):
-    """A trajectory that also knows ρ_k = π(A_k|S_k)/μ(A_k|S_k), (T,), for learners that weight by it."""
+    """A trajectory that also knows ρ_k = π(A_k|S_k)/μ(A_k|S_k), (T,), for learners that weight by it.
+
+    Examples
+    --------
+    >>> from gqlib.domains import baird_star
+    >>> path = baird_star().trajectory(200, np.random.default_rng(0))
+    >>> sorted(set(path.rho.round(4).tolist()))  # dashed 0/(6/7), solid 1/(1/7)
+    [0.0, 7.0]
+    """
 
     rho: Array
 
 
 @dataclass(frozen=True)
 class Path:
-    """A walk of T steps: states and actions (T,), arrivals and the actions taken there (T,), ends (T,) of bool."""
+    """A walk of T steps: states and actions (T,), arrivals and the actions taken there (T,), ends (T,) of bool.
+
+    Examples
+    --------
+    >>> path = Path(*np.array([[0, 0], [0, 0], [1, 1], [0, 0]]), ends=np.array([True, True]))  # two episodes of 0 → 1
+    >>> path.states.tolist(), path.arrivals.tolist()
+    ([0, 0], [1, 1])
+    """
 
     states: Ints
     actions: Ints
@@ -60,6 +77,16 @@ class Chain:
     """What a walk needs: P(s'|s,a) (S, A, S), μ (S, A), the start law (S,), where episodes end, and a horizon.
 
     `horizon` is 0 where no episode is cut.
+
+    Examples
+    --------
+    Two states that lead to each other; an episode ends on arriving in the second, if so told.
+
+    >>> moves, only, first = np.array([[[0.0, 1.0]], [[1.0, 0.0]]]), np.ones((2, 1)), np.array([1.0, 0.0])
+    >>> for ends_on in ([False, False], [False, True]):
+    ...     Chain(moves, only, first, np.array(ends_on)).walk(np.full((5, 3), 0.5)).states.tolist()
+    [0, 1, 0, 1]
+    [0, 0, 0, 0]
     """
 
     transitions: Array
@@ -104,6 +131,15 @@ class Tables:
     """What a learner sees on a path: `phi` of each (state, action), what follows it, and ρ.
 
     phi : (S, A, d);  expected : (S, A, d) by departure, or (S, d) by arrival;  rewards : (S, A);  rho : (S, A).
+
+    Examples
+    --------
+    >>> from gqlib.domains import baird_star
+    >>> star = baird_star()
+    >>> star.tables.phi.shape, star.tables.rho[0].round(4).tolist()
+    ((7, 2, 8), [0.0, 7.0])
+    >>> len(star.tables.trajectory(star.chain.walk(np.full((4, 3), 0.5))))
+    3
     """
 
     phi: Array
@@ -126,7 +162,14 @@ class Tables:
 
 @dataclass(frozen=True)
 class FiniteDomain(Domain):
-    """A `Domain` on a finite MDP that knows its walk, its tables and its true values."""
+    """A `Domain` on a finite MDP that knows its walk, its tables and its true values.
+
+    Examples
+    --------
+    >>> from gqlib.domains import boyan_chain
+    >>> boyan_chain(states=4, gamma=1.0).truth.tolist()  # −2(n − i)
+    [-6.0, -4.0, -2.0, 0.0]
+    """
 
     chain: Chain
     tables: Tables
@@ -227,6 +270,16 @@ def build(
         Repeated for each block in the stacked reading.
     values : callable
         Returns q^π, (S, A): called only when someone asks for the truth (it need not exist at γ = 1).
+
+    Examples
+    --------
+    One state, two actions, the second of which pays 1 and is always taken by π: q = (γ·2, 2) at γ = ½.
+
+    >>> chain = Chain(np.ones((1, 2, 1)), np.array([[0.5, 0.5]]), np.ones(1), np.zeros(1, dtype=bool))
+    >>> pays, q = np.array([[0.0, 1.0]]), np.array([[1.0, 2.0]])
+    >>> coin = build("coin", chain, pays, np.ones((1, 1)), pays, 0.5, np.zeros(1), "stacked", lambda: q)
+    >>> coin.problem.fixed_point(0.0, 0.0).round(4).tolist(), coin.truth.tolist()
+    ([1.0, 2.0], [1.0, 2.0])
     """
     reading = check.choice("reading", reading, READINGS)
     tables = _tables(features, chain, pi, rewards, reading)

@@ -17,6 +17,8 @@ from gqlib import _validate as check
 from gqlib.domains.episodes import TabularTask
 from gqlib.mdp import FiniteMDP
 
+__all__ = ["windy_gridworld"]
+
 WIND = (0, 0, 0, 1, 1, 1, 2, 2, 1, 0)
 ROWS, COLUMNS = 7, len(WIND)
 START, GOAL = (3, 0), (3, 7)

@@ -15,6 +15,8 @@ from gqlib.domains.base import Domain, Trajectory, sample_chain
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 
+__all__ = ["domain_on_pairs", "random_mdp", "random_policy", "random_problem"]
+
 # The share of the uniform law in every row of transitions: ergodic whatever the policy, and no row is visibly blurred.
 FLOOR = 1e-3
 
@@ -38,6 +40,7 @@ def random_policy(
     [1.0, 1.0, 1.0]
     """
     size = (check.integer("n_states", n_states, low=1), check.integer("n_actions", n_actions, low=1))
+    check.room("n_states", n_states, size[0] * size[1])
     return _rows(rng, size, concentration)
 
 
@@ -58,6 +61,7 @@ def random_mdp(
     """
     n_states = check.integer("n_states", n_states, low=1)
     n_actions = check.integer("n_actions", n_actions, low=1)
+    check.room("n_states", n_states, n_states**2 * n_actions)
     rows = _rows(rng, (n_states, n_actions, n_states), concentration)
     transitions = (1.0 - FLOOR) * rows + FLOOR / n_states
     return FiniteMDP(transitions, rng.standard_normal((n_states, n_actions)), gamma)
@@ -80,6 +84,7 @@ def random_problem(
     >>> random_problem(np.random.default_rng(0), 4, 2, 3).A(0.5, 0.5).shape
     (3, 3)
     """
+    check.flag("on_policy", on_policy)
     mdp = random_mdp(rng, n_states, n_actions, gamma, concentration=concentration)
     mu = random_policy(rng, n_states, n_actions)
     pi = mu if on_policy else random_policy(rng, n_states, n_actions, concentration=concentration)
@@ -103,6 +108,7 @@ def domain_on_pairs(
     >>> domain_on_pairs(mdp, mu, mu, np.eye(6)).trajectory(5, rng).phi.shape
     (5, 6)
     """
+    check.instance("mdp", mdp, FiniteMDP)
     if mdp.terminal:
         raise ValueError(f"mdp has terminal states {mdp.terminal}; a continuing MDP should have none")
     problem = PredictionProblem.on_pairs(mdp, mu, pi, features)

@@ -18,6 +18,8 @@ from gqlib import _validate as check
 from gqlib.domains.episodes import TabularTask
 from gqlib.mdp import FiniteMDP
 
+__all__ = ["random_walk"]
+
 LEFT, RIGHT = 0, 1
 
 
@@ -33,6 +35,7 @@ def random_walk(length: int = 19, gamma: float = 1.0) -> TabularTask:
     check.integer("length", length, low=1)
     if length % 2 == 0:
         raise ValueError(f"length is {length}; it should be odd, so that episodes can start in the middle")
+    check.room("length", length, 2 * length**2)
     states = length + 2
     inner = np.arange(1, length + 1)
     moves = np.zeros((states, 2, states))

@@ -25,6 +25,8 @@ from gqlib.domains.base import Domain, Trajectory, sample_chain
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 
+__all__ = ["two_state"]
+
 READINGS = ("continuing", "bootstrap", "terminal")
 RIGHT, LEFT = 0, 1  # pairs are numbered 2·state + action: (1, right), (1, left), (2, right), (2, left)
 FEATURES = ((1.0, 0.0), (0.0, 1.0), (2.0, 0.0), (0.0, 2.0))

@@ -8,6 +8,8 @@ when, and only when, a number that the engine produces changes, and a test holds
 
 from typing import Any
 
+__all__ = ["ENGINE_VERSION"]
+
 ENGINE_VERSION = 1
 
 # For every kernel. A function compiled from a caller with fastmath would inherit it, so it is said everywhere;

@@ -1,7 +1,7 @@
-"""What the compiled learner is measured against: a loop that learns nothing, and compiled dense updates.
+"""What the compiled learner is measured against: a loop that learns nothing, and a compiled dense update.
 
 Both use the car, the look-up table, the choice of actions and the random streams of `gqlib.fast.control`, under the
-same rules for reproducibility.
+same rules for reproducibility. The dense update serves `gqlib.fast.corrected` too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from numba import njit
 
 from gqlib.fast import COMPILE
 from gqlib.fast.car import GOAL, advance, behave, cosine, find_row, greedy_action, pick, start
+from gqlib.fast.control import DIVERGED_ABOVE
 from gqlib.fast.rng import uniform
+
+# The switches of `dense_run` for the paper's own update: neither u nor c weighted, and w = phi'.
+PAPER = (False, False, 1.0, 0.0, 0.0, 0.0)
 
 
 @njit(forceinline=True, **COMPILE)
@@ -26,6 +30,15 @@ def action_value(theta: Any, table: Any, first: Any, shape: Any) -> Any:
     if len(shape) % 2:
         total += theta[table[first + len(shape) - 1]]
     return total + other
+
+
+@njit(forceinline=True, **COMPILE)
+def action_values(theta: Any, table: Any, row: Any, shape: Any) -> Any:
+    """The values of the three actions in the state of a row."""
+    q0 = action_value(theta, table, row, shape)
+    q1 = action_value(theta, table, row + len(shape), shape)
+    q2 = action_value(theta, table, row + 2 * len(shape), shape)
+    return q0, q1, q2
 
 
 @njit(nogil=True, **COMPILE)
@@ -45,14 +58,11 @@ def bare_run(
 ) -> Any:
     """Car, tiles, action values and choice, without learning: what any learner pays."""
     third = epsilon / 3.0
-    tilings = len(shape)
     for episode in range(steps_out.size):
         x, v = start(uniform(starts)), 0.0
         slope = cosine(3.0 * x)
         row = find_row(x, v, edges_x, edges_v, grid, width)
-        q0 = action_value(theta, table, row, shape)
-        q1 = action_value(theta, table, row + tilings, shape)
-        q2 = action_value(theta, table, row + 2 * tilings, shape)
+        q0, q1, q2 = action_values(theta, table, row, shape)
         action = behave(greedy_action(q0, q1, q2), epsilon, third, behaviour)
         steps = -max_steps
         for k in range(max_steps):
@@ -62,9 +72,7 @@ def bare_run(
                 steps = k + 1
                 break
             row = find_row(x, v, edges_x, edges_v, grid, width)
-            q0 = action_value(theta, table, row, shape)
-            q1 = action_value(theta, table, row + tilings, shape)
-            q2 = action_value(theta, table, row + 2 * tilings, shape)
+            q0, q1, q2 = action_values(theta, table, row, shape)
             action = behave(greedy_action(q0, q1, q2), epsilon, third, behaviour)
         steps_out[episode] = steps
     return steps_out.sum()
@@ -78,7 +86,7 @@ def dense_run(
     edges_v: Any,
     grid: Any,
     shape: Any,
-    p: Any,
+    theta: Any,
     steps_out: Any,
     starts: Any,
     behaviour: Any,
@@ -89,26 +97,33 @@ def dense_run(
     alpha: Any,
     eta: Any,
     epsilon: Any,
+    weight_u: Any,
+    weight_c: Any,
+    on_next: Any,
+    on_ratio: Any,
+    on_mu: Any,
+    on_pi: Any,
 ) -> Any:
-    """Equations (25) and (26) as printed, with a greedy target: loops over all p weights and traces.
+    """GQ(sigma, lambda) in a variant of `gqlib.corrected` with a greedy target: loops over all p weights and traces.
 
-    Features are still active indices, so that the dense part is the trace alone: the decay of e with the inner
-    product of e and omega, then the change of theta and omega along e.
+    w = (on_next + on_ratio rho') phi' + on_mu E_mu phi + on_pi E_pi phi says which variant it is, with u and c weighted
+    or not; `PAPER` makes it Equations (25) and (26) as printed. Features are still active indices, so that the dense
+    part is the trace alone: its decay, its inner product with omega, and the change of theta and omega along it.
+    `theta` is changed in place. Returns the episode of divergence or -1.
     """
-    tilings = len(shape)
-    third = epsilon / 3.0
-    rho = gamma * lam
-    beta = eta * alpha
-    theta, omega, trace = np.zeros(p), np.zeros(p), np.zeros(p)
+    tilings, p = len(shape), theta.size
+    third, beta = epsilon / 3.0, eta * alpha
+    ratio = 1.0 / (1.0 - 2.0 * third)
+    omega, trace = np.zeros(p), np.zeros(p)
     for episode in range(steps_out.size):
         trace[:] = 0.0
         x, v = start(uniform(starts)), 0.0
         slope = cosine(3.0 * x)
         row = find_row(x, v, edges_x, edges_v, grid, width)
-        q0 = action_value(theta, table, row, shape)
-        q1 = action_value(theta, table, row + tilings, shape)
-        q2 = action_value(theta, table, row + 2 * tilings, shape)
-        action = behave(greedy_action(q0, q1, q2), epsilon, third, behaviour)
+        q0, q1, q2 = action_values(theta, table, row, shape)
+        greedy = greedy_action(q0, q1, q2)
+        action = behave(greedy, epsilon, third, behaviour)
+        rho = ratio if action == greedy else 0.0
         steps = -max_steps
         for k in range(max_steps):
             first = row + action * tilings
@@ -116,24 +131,27 @@ def dense_run(
             phi_omega = action_value(omega, table, first, shape)
             x, v = advance(x, v, np.float64(action - 1), slope)
             slope = cosine(3.0 * x)
+            decay = gamma * lam * (rho if weight_c else 1.0)
             for i in range(p):
-                trace[i] *= rho
+                trace[i] *= decay
             for j in range(tilings):
                 trace[table[first + j]] += 1.0
             trace_omega = 0.0
             for i in range(p):
                 trace_omega += trace[i] * omega[i]
-            if x >= GOAL:
-                delta = -1.0 - value
-            else:
+            delta = -1.0 - value
+            on_sampled = 1.0
+            if x < GOAL:
                 row = find_row(x, v, edges_x, edges_v, grid, width)
-                q0 = action_value(theta, table, row, shape)
-                q1 = action_value(theta, table, row + tilings, shape)
-                q2 = action_value(theta, table, row + 2 * tilings, shape)
+                q0, q1, q2 = action_values(theta, table, row, shape)
                 greedy = greedy_action(q0, q1, q2)
                 action = behave(greedy, epsilon, third, behaviour)
-                expected = pick(greedy, q0, q1, q2)
-                delta = -1.0 + gamma * (expected + sigma * (pick(action, q0, q1, q2) - expected)) - value
+                rho = ratio if action == greedy else 0.0
+                on_sampled = sigma * (rho if weight_u else 1.0)
+                best = pick(greedy, q0, q1, q2)
+                delta += gamma * (on_sampled * pick(action, q0, q1, q2) + (1.0 - sigma) * best)
+            if not abs(delta) < DIVERGED_ABOVE:
+                return episode
             for i in range(p):
                 theta[i] += alpha * delta * trace[i]
                 omega[i] += beta * delta * trace[i]
@@ -143,8 +161,13 @@ def dense_run(
                 steps = k + 1
                 break
             factor = alpha * gamma * trace_omega
+            on_sampled -= lam * (on_next + on_ratio * rho)
+            on_greedy = 1.0 - sigma - lam * (on_pi + on_mu * (1.0 - epsilon))
             for j in range(tilings):
-                theta[table[row + action * tilings + j]] -= factor * (sigma - lam)
-                theta[table[row + greedy * tilings + j]] -= factor * (1.0 - sigma)
+                theta[table[row + action * tilings + j]] -= factor * on_sampled
+                theta[table[row + greedy * tilings + j]] -= factor * on_greedy
+            if on_mu > 0.0:
+                for j in range(3 * tilings):
+                    theta[table[row + j]] += factor * lam * third
         steps_out[episode] = steps
-    return theta
+    return -1

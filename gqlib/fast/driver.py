@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,11 @@ def grid_of(table: TileTable) -> NDArray[np.float64]:
     return np.array(grid)
 
 
+def world(table: TileTable, rows: NDArray[np.uint16]) -> tuple[Any, ...]:
+    """What every kernel takes first: flat rows of indices, their width, the fine cells, and one 0 for each tiling."""
+    return rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, grid_of(table), (0,) * table.tilings
+
+
 def one_run(
     setting: ControlSetting, seed: int, run: int, *, flush_below: float = kernel.FLUSH_BELOW
 ) -> tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]:
@@ -43,12 +49,7 @@ def _call(
     weights = np.zeros((len(table.used), 4))
     steps = np.zeros(setting.episodes, dtype=np.int32)
     diverged_in = kernel.run(
-        table.rows.ravel(),
-        table.rows.shape[1],
-        table.edges_x,
-        table.edges_v,
-        grid_of(table),
-        (0,) * setting.tilings,
+        *world(table, table.rows),
         weights.reshape(-1),
         np.empty(len(table.used), dtype=np.uint32),
         steps,

@@ -25,6 +25,8 @@ from gqlib.domains.cart_pole import ACTION_COST, NOISE_DEVIATION, START, STATE_C
 from gqlib.domains.finite import Chain, FiniteDomain, Path, WeightedTrajectory
 from gqlib.fast.rng import SIGMA, TRAJECTORY, normal, seed_state, uniform
 
+__all__ = ["trajectory"]
+
 LEARNERS = {"gq": 0, "semi-gradient": 1, "tdc": 2, "gtd2": 3}
 BOUND = 1e10  # a weight beyond this has diverged: the run stops there and is counted
 
@@ -118,7 +120,15 @@ def walk_pole(walker: Walker, draws: Array) -> tuple[Array, Array, Array]:
 
 
 def trajectory(domain: FiniteDomain | CartPole, steps: int, seed: int, run: int) -> WeightedTrajectory:
-    """The trajectory of one run: domain, seed and run decide every bit; a longer one begins like a shorter one."""
+    """The trajectory of one run: domain, seed and run decide every bit; a longer one begins like a shorter one.
+
+    Examples
+    --------
+    >>> from gqlib.domains import boyan_chain
+    >>> short, long = (trajectory(boyan_chain(), steps, seed=0, run=0) for steps in (5, 8))
+    >>> bool((long.phi[:5] == short.phi).all())
+    True
+    """
     state = seed_state(seed, run, TRAJECTORY)
     if isinstance(domain, FiniteDomain):
         return domain.tables.trajectory(walk_chain(domain.chain, uniforms(state, steps + 1, 3)))

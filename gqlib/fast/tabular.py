@@ -17,6 +17,7 @@ from numba import njit
 
 from gqlib._validate import Array
 from gqlib.domains.episodes import Episode, TabularTask
+from gqlib.fast import COMPILE
 from gqlib.fast.rng import TRAJECTORY, seed_state, uniform
 
 __all__ = [
@@ -32,12 +33,27 @@ __all__ = [
 
 
 def arrays(episode: Episode) -> tuple[Any, ...]:
-    """(states, actions, rewards, ended): an episode as the kernels take it."""
+    """(states, actions, rewards, ended): an episode as the kernels take it.
+
+    Examples
+    --------
+    >>> states, actions, rewards, ended = arrays(Episode([0, 1, 2], [1, 1, 0], [0.0, 1.0], ended=True))
+    >>> states.tolist(), rewards.tolist(), ended
+    ([0, 1, 2], [0.0, 1.0], True)
+    """
     return episode.states, episode.actions, episode.rewards, episode.ended
 
 
 def world(task: TabularTask) -> tuple[Any, ...]:
-    """(start, moves, rewards, terminal, gamma): a task as the kernels take it, with cumulative probabilities."""
+    """(start, moves, rewards, terminal, gamma): a task as the kernels take it, with cumulative probabilities.
+
+    Examples
+    --------
+    >>> from gqlib.domains.random_walk import random_walk
+    >>> start, moves, rewards, terminal, gamma = world(random_walk(1))
+    >>> start.tolist(), terminal.tolist(), gamma
+    ([0.0, 1.0, 1.0], [True, False, True], 1.0)
+    """
     mdp = task.mdp
     moves = np.cumsum(mdp.transitions, axis=2)
     return np.cumsum(task.start), moves, mdp.rewards, mdp.is_terminal, mdp.gamma
@@ -57,6 +73,14 @@ def learn_tables(
 
     `kernel` is `n_step_episode` (with n as its parameter) or `trace_episode` (with λ). Where a run diverges its
     entries grow without bound, up to infinity.
+
+    Examples
+    --------
+    Twice right, out of a state whose right end pays 1; half of the error is learnt each time:
+
+    >>> right, coin = Episode([1, 2], [1, 0], [1.0], ended=True), np.full((3, 2), 0.5)
+    >>> learn_tables(trace_episode, [[right, right]], coin, 0.9, sigma=0.5, gamma=1.0, alpha=0.5)[0, :, 1, 1].tolist()
+    [0.5, 0.75]
     """
     tables = np.zeros((len(runs), len(runs[0]), *pi.shape))
     with np.errstate(all="ignore"):
@@ -83,13 +107,20 @@ def control_returns(
     """Returns of every episode, (runs, episodes), of `n_step_run` (parameter n) or `trace_run` (parameter λ).
 
     Run i uses the stream of (seed, i), whatever the other settings are.
+
+    Examples
+    --------
+    >>> from gqlib.domains.random_walk import random_walk
+    >>> rates = {"alpha": 0.5, "epsilon": 0.0, "seed": 0}
+    >>> control_returns(trace_run, random_walk(1), 0.9, np.full(3, 0.5), runs=range(1), **rates).tolist()
+    [[-1.0, 1.0, 1.0]]
     """
     made = world(task)
     streams = [seed_state(seed, run, TRAJECTORY) for run in runs]
     return np.stack([kernel(*made, parameter, sigmas, alpha, epsilon, max_steps, stream)[0] for stream in streams])
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
 def n_step_episode(
     q: Any,
     states: Any,
@@ -102,7 +133,15 @@ def n_step_episode(
     gamma: float,
     alpha: float,
 ) -> None:
-    """On-policy n-step Q(σ) along an episode; `q` is changed in place."""
+    """On-policy n-step Q(σ) along an episode; `q` is changed in place.
+
+    Examples
+    --------
+    >>> q, right = np.zeros((3, 2)), Episode([1, 2], [1, 0], [1.0], ended=True)
+    >>> n_step_episode(q, *arrays(right), np.full((3, 2), 0.5), 1, 0.5, 1.0, 0.5)
+    >>> q[1].tolist()
+    [0.0, 0.5]
+    """
     length = len(rewards)
     values, errors, weights = np.zeros(length + 1), np.zeros(length), np.ones(length + 1)
     values[0] = q[states[0], actions[0]]
@@ -120,7 +159,7 @@ def n_step_episode(
             _n_step_update(q, states, actions, values, errors, weights, t, min(t + n, step), alpha)
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
 def _n_step_update(
     q: Any, states: Any, actions: Any, values: Any, errors: Any, weights: Any, t: int, h: int, alpha: float
 ) -> None:
@@ -132,7 +171,7 @@ def _n_step_update(
     q[states[t], actions[t]] += alpha * (target - q[states[t], actions[t]])
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
 def _follow_trace(q: Any, trace: Any, s: int, a: int, decay: float, move: float) -> None:
     for i in range(q.shape[0]):
         for b in range(q.shape[1]):
@@ -143,7 +182,7 @@ def _follow_trace(q: Any, trace: Any, s: int, a: int, decay: float, move: float)
             q[i, b] += move * trace[i, b]
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
 def trace_episode(
     q: Any,
     states: Any,
@@ -156,7 +195,15 @@ def trace_episode(
     gamma: float,
     alpha: float,
 ) -> None:
-    """Q(σ, λ) along an episode, Eqs. (6)–(7); `q` is changed in place."""
+    """Q(σ, λ) along an episode, Eqs. (6)–(7); `q` is changed in place.
+
+    Examples
+    --------
+    >>> q, right = np.zeros((3, 2)), Episode([1, 2], [1, 0], [1.0], ended=True)
+    >>> trace_episode(q, *arrays(right), np.full((3, 2), 0.5), 0.9, 0.5, 1.0, 0.5)
+    >>> q[1].tolist()
+    [0.0, 0.5]
+    """
     trace = np.zeros_like(q)
     for t in range(len(rewards)):
         s, a, new = states[t], actions[t], states[t + 1]
@@ -169,19 +216,19 @@ def trace_episode(
         _follow_trace(q, trace, s, a, gamma * lam, alpha * delta)
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
 def _draw(cumulative: Any, stream: Any) -> int:
     return int(np.searchsorted(cumulative, uniform(stream) * cumulative[-1], side="right"))
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
 def _act(row: Any, epsilon: float, stream: Any) -> int:
     if uniform(stream) < epsilon:
         return int(uniform(stream) * len(row))
     return int(np.argmax(row))
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
 def _look(row: Any, choice: int, epsilon: float) -> tuple[float, float]:
     """Σ_a π(a) Q(a) and π(choice) for the ε-greedy π of a row."""
     greedy, expected, probability = np.argmax(row), 0.0, 0.0
@@ -195,7 +242,16 @@ def _look(row: Any, choice: int, epsilon: float) -> tuple[float, float]:
     return expected, probability
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
+def _advance(q: Any, cumulative: Any, sigma: float, epsilon: float, stream: Any) -> tuple[int, int, float, float]:
+    """The next state and action, what the error bootstraps from, and the probability of the action."""
+    new = _draw(cumulative, stream)
+    choice = _act(q[new], epsilon, stream)
+    expected, probability = _look(q[new], choice, epsilon)
+    return new, choice, sigma * q[new, choice] + (1.0 - sigma) * expected, probability
+
+
+@njit(**COMPILE)
 def n_step_run(
     start: Any,
     moves: Any,
@@ -209,7 +265,16 @@ def n_step_run(
     max_steps: int,
     stream: Any,
 ) -> Any:
-    """Returns of the episodes of one run of on-policy n-step Q(σ) control, (episodes,), and the table."""
+    """Returns of the episodes of one run of on-policy n-step Q(σ) control, (episodes,), and the table.
+
+    Examples
+    --------
+    >>> from gqlib.domains.random_walk import random_walk
+    >>> stream = seed_state(0, 0, TRAJECTORY)
+    >>> returns, q = n_step_run(*world(random_walk(1)), 1, np.full(3, 0.5), 0.5, 0.0, 100, stream)
+    >>> returns.tolist(), q[1].tolist()
+    ([-1.0, 1.0, 1.0], [-0.5, 0.75])
+    """
     q, returns = np.zeros(rewards.shape), np.zeros(len(sigmas))
     states, actions = np.zeros(max_steps + 1, np.int64), np.zeros(max_steps + 1, np.int64)
     values, errors, weights = np.zeros(max_steps + 1), np.zeros(max_steps), np.ones(max_steps + 1)
@@ -221,14 +286,11 @@ def n_step_run(
         step, ends = 0, False
         while not ends:
             s, a = states[step], actions[step]
-            new = _draw(moves[s, a], stream)
+            new, choice, bootstrap, probability = _advance(q, moves[s, a], sigma, epsilon, stream)
             returns[episode] += rewards[s, a]
-            choice = _act(q[new], epsilon, stream)
-            sampled = q[new, choice]
-            expected, probability = _look(q[new], choice, epsilon)
-            errors[step] = rewards[s, a] + gamma * (sigma * sampled + (1.0 - sigma) * expected) - values[step]
+            errors[step] = rewards[s, a] + gamma * bootstrap - values[step]
             step += 1
-            states[step], actions[step], values[step] = new, choice, sampled
+            states[step], actions[step], values[step] = new, choice, q[new, choice]
             weights[step] = gamma * ((1.0 - sigma) * probability + sigma)
             ends = terminal[new] or step == max_steps
             for t in range(max(step - n, 0), step if ends else max(step - n + 1, 0)):
@@ -236,7 +298,7 @@ def n_step_run(
     return returns, q
 
 
-@njit(cache=True, fastmath=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(**COMPILE)
 def trace_run(
     start: Any,
     moves: Any,
@@ -250,19 +312,25 @@ def trace_run(
     max_steps: int,
     stream: Any,
 ) -> Any:
-    """Returns of the episodes of one run of on-policy Q(σ, λ) control, (episodes,), and the table."""
+    """Returns of the episodes of one run of on-policy Q(σ, λ) control, (episodes,), and the table.
+
+    Examples
+    --------
+    >>> from gqlib.domains.random_walk import random_walk
+    >>> stream = seed_state(0, 0, TRAJECTORY)
+    >>> returns, q = trace_run(*world(random_walk(1)), 0.9, np.full(3, 0.5), 0.5, 0.0, 100, stream)
+    >>> returns.tolist(), q[1].tolist()
+    ([-1.0, 1.0, 1.0], [-0.5, 0.75])
+    """
     q, returns = np.zeros(rewards.shape), np.zeros(len(sigmas))
     for episode in range(len(sigmas)):
         sigma, trace = sigmas[episode], np.zeros(rewards.shape)
         s = _draw(start, stream)
         a = _act(q[s], epsilon, stream)
         for _ in range(max_steps):
-            new = _draw(moves[s, a], stream)
+            new, choice, bootstrap, _ = _advance(q, moves[s, a], sigma, epsilon, stream)
             returns[episode] += rewards[s, a]
-            choice = _act(q[new], epsilon, stream)
-            sampled = q[new, choice]
-            expected, _ = _look(q[new], choice, epsilon)
-            delta = rewards[s, a] + gamma * (sigma * sampled + (1.0 - sigma) * expected) - q[s, a]
+            delta = rewards[s, a] + gamma * bootstrap - q[s, a]
             _follow_trace(q, trace, s, a, gamma * lam, alpha * delta)
             s, a = new, choice
             if terminal[s]:

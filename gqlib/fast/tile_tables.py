@@ -73,6 +73,12 @@ class TileTable:
         The index of each place.
     p, tilings : int
         Size of the memory and number of tilings.
+
+    Examples
+    --------
+    >>> table = tile_table(512)
+    >>> table.cell(-1.2, -0.07), table.p, len(table.indices(-0.5, 0.0, 1)), table.index_rows().shape == table.rows.shape
+    (0, 512, 8, True)
     """
 
     rows: NDArray[np.uint16]
@@ -159,7 +165,13 @@ def _coordinates(tilings: int) -> tuple[list[tuple[int, ...]], NDArray[np.int64]
 
 
 def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
-    """Memory of tiles3 behind a table: the int `p`, or an IHT of size `p` filled in the stated order."""
+    """Memory of tiles3 behind a table: the int `p`, or an IHT of size `p` filled in the stated order.
+
+    Examples
+    --------
+    >>> make_memory("int", 512, 8), make_memory("iht", 2048, 8).count()
+    (512, 1944)
+    """
     check.choice("memory", memory, MEMORIES)
     if memory == "int":
         return p

@@ -17,7 +17,13 @@ from gqlib.stats.comparisons import (
     probability_of_improvement,
 )
 from gqlib.stats.granularity import grim, grim_counts
-from gqlib.stats.intervals import Interval, bootstrap_interval, student_interval, tolerance_interval
+from gqlib.stats.intervals import (
+    Interval,
+    bootstrap_interval,
+    student_interval,
+    tolerance_interval,
+    variance_interval,
+)
 
 __all__ = [
     "CaseCounts",
@@ -37,4 +43,5 @@ __all__ = [
     "probability_of_improvement",
     "student_interval",
     "tolerance_interval",
+    "variance_interval",
 ]

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from gqlib._validate import choice, generator, integer
-from gqlib.stats._checks import fraction
+from gqlib._validate import brief, choice, flag, fraction, generator, integer, reals, room
 
 __all__ = ["CaseCounts", "CaseNull", "case_counts", "case_null"]
 
@@ -35,6 +34,12 @@ class CaseCounts(NamedTuple):
     """How many interior values of sigma fall in each case; a plain tuple (I, II, III) with names.
 
     Each entry is an integer, or an array of integers where the scores had more axes than one.
+
+    Examples
+    --------
+    >>> counts = CaseCounts(better=2, between=1, worse=1)
+    >>> counts.total, counts.percentages.tolist()
+    (4, [50.0, 25.0, 25.0])
     """
 
     better: int | NDArray[np.int64]
@@ -91,17 +96,20 @@ def case_counts(
     >>> tuple(case_counts([150.0, 170.0, 190.0, 140.0], 160.0, 180.0, lower_is_better=False))
     (1, 1, 2)
     """
-    values = np.asarray(scores, dtype=float)
+    values = reals("scores", scores)
+    flag("lower_is_better", lower_is_better)
     if values.ndim == 0:
-        raise ValueError(f"scores is {scores!r}; it should be an array, sigma along its last axis")
+        raise ValueError(f"scores is {brief(scores)}; it should be an array, sigma along its last axis")
     if (score_at_0 is None) != (score_at_1 is None):
-        raise ValueError(f"score_at_0 is {score_at_0!r} and score_at_1 {score_at_1!r}; both or neither should be given")
+        raise ValueError(
+            f"score_at_0 is {brief(score_at_0)} and score_at_1 {brief(score_at_1)}; both or neither should be given"
+        )
     if score_at_0 is None or score_at_1 is None:
         if values.shape[-1] < 3:
             raise ValueError(f"scores has shape {values.shape}; it should hold two ends and an interior value")
         first, interior, last = values[..., 0], values[..., 1:-1], values[..., -1]
     else:
-        first, last = np.asarray(score_at_0, dtype=float), np.asarray(score_at_1, dtype=float)
+        first, last = reals("score_at_0", score_at_0), reals("score_at_1", score_at_1)
         interior = values
         if not first.shape == last.shape == interior.shape[:-1]:
             raise ValueError(
@@ -127,10 +135,28 @@ class CaseNull:
     """The counts of cases I, II, III when sigma has no effect; made by :func:`case_null`.
 
     With ``cells`` > 1 a count is the sum over that many independent cells of ``n`` interior values each.
+
+    Examples
+    --------
+    With one interior value, its place among three scores is first, second or third with probability 1/3 each:
+
+    >>> null = CaseNull(n=1)
+    >>> null.support.tolist(), null.probabilities.round(4).tolist(), round(null.mean, 4), round(null.variance, 4)
+    ([0, 1], [0.6667, 0.3333], 0.3333, 0.2222)
+    >>> [round(p, 4) for p in (null.pmf(1), null.joint_pmf(0, 1, 0), null.p_value(1), null.sd)], null.interval()
+    ([0.3333, 0.3333, 0.3333, 0.4714], (0, 1))
+    >>> round(CaseNull(49).share_mean, 4), round(CaseNull(49).share_sd, 4)
+    (0.3333, 0.2428)
+    >>> CaseNull(49, cells=6).total, null.simulate(4, np.random.default_rng(0)).sum(axis=1).tolist()
+    (294, [1, 1, 1, 1])
     """
 
     n: int
     cells: int = 1
+
+    def __post_init__(self) -> None:
+        room("n", self.n, integer("n", self.n, low=1))
+        room("cells", self.cells, self.n * integer("cells", self.cells, low=1))
 
     @property
     def total(self) -> int:
@@ -175,7 +201,7 @@ class CaseNull:
 
     def pmf(self, count: ArrayLike) -> NDArray[np.float64] | float:
         """Probability that one case (any of the three) has exactly this count; 0 outside the support."""
-        wanted = np.asarray(count)
+        wanted = reals("count", count)
         inside = (wanted >= 0) & (wanted <= self.total) & (wanted == np.floor(wanted))
         index = np.where(inside, wanted, 0).astype(int)
         result = np.where(inside, self.probabilities[index], 0.0)
@@ -185,7 +211,7 @@ class CaseNull:
         """Probability of the three counts together, uniform over compositions; for a single cell."""
         if self.cells != 1:
             raise ValueError(f"cells is {self.cells}; it should be 1 for the joint law")
-        counts = (better, between, worse)
+        counts = tuple(integer(n, v) for n, v in (("better", better), ("between", between), ("worse", worse)))
         if sum(counts) != self.n or min(counts) < 0:
             return 0.0
         return float(stats.dirichlet_multinomial.pmf(counts, [1, 1, 1], self.n))
@@ -221,6 +247,7 @@ class CaseNull:
         It goes through :func:`case_counts`, not through the exact law, so that each checks the other.
         """
         shape = (integer("size", size, low=1), self.cells, self.n + 2)
+        room("size", size, shape[0] * shape[1] * shape[2])
         draws = generator("rng", rng).random(shape)
         counts = np.stack([np.asarray(case) for case in case_counts(draws)], axis=-1)
         return np.asarray(counts.sum(axis=1))
@@ -251,4 +278,4 @@ def case_null(n: int = 49, cells: int = 1) -> CaseNull:
     >>> round(null.p_value(27), 4)      # at least 27 of 49 beat both ends by chance alone
     0.2165
     """
-    return CaseNull(integer("n", n, low=1), integer("cells", cells, low=1))
+    return CaseNull(n, cells)

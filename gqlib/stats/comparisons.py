@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from gqlib._validate import Array, array, choice, generator, integer
-from gqlib.stats._checks import fraction, sample_of_runs
+from gqlib._validate import Array, array, choice, flag, fraction, generator, integer, reals, room
+from gqlib.stats._checks import LARGEST_SCORE, sample_of_runs
 from gqlib.stats.intervals import Interval, bootstrap_interval
 
 __all__ = [
@@ -34,7 +34,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """The mean of first - second over runs that share their random numbers, with interval and tests."""
+    """The mean of first - second over runs that share their random numbers, with interval and tests.
+
+    Examples
+    --------
+    >>> result = paired_difference([2.0, 4.0, 7.0], [1.0, 3.0, 6.0])  # the first is worse by 1 in every run
+    >>> result.interval, result.p_value, result.variance_ratio, result.runs
+    (Interval(low=1.0, high=1.0), 0.0, 0.0, 3)
+    """
 
     mean: float
     low: float
@@ -89,12 +96,14 @@ def paired_difference(
     >>> result.mean, round(result.low, 3), round(result.high, 3), round(result.p_value, 4)
     (1.5, 0.581, 2.419, 0.0138)
     """
-    x = array("first", first, (None,))
-    y = array("second", second, x.shape)
+    x = array("first", first, (None,), largest=LARGEST_SCORE)
+    y = array("second", second, x.shape, largest=LARGEST_SCORE)
+    fraction("confidence", confidence)
+    integer("resamples", resamples, low=1)
     difference = sample_of_runs("first", x - y)
     if method is None:
         method = "student" if rng is None else "BCa"
-    choice("method", method.lower(), ("student", "bca", "percentile", "basic"))
+    choice("method", str(method).lower(), ("student", "bca", "percentile", "basic"))
     mean = float(np.mean(difference))
     spread = float(np.var(x, ddof=1) + np.var(y, ddof=1))
     ratio = float(np.var(difference, ddof=1)) / spread if spread > 0 else float("nan")
@@ -105,7 +114,7 @@ def paired_difference(
         test = stats.ttest_rel(x, y)
         p_value = float(test.pvalue)
         p_signed_rank = float(stats.wilcoxon(difference, zero_method="pratt").pvalue)
-        interval = Interval(*map(float, test.confidence_interval(fraction("confidence", confidence))))
+        interval = Interval(*map(float, test.confidence_interval(confidence)))
         if method.lower() != "student":
             interval = bootstrap_interval(
                 difference, generator("rng", rng), confidence=confidence, method=method, resamples=resamples
@@ -114,7 +123,13 @@ def paired_difference(
 
 
 class Improvement(NamedTuple):
-    """Probability that a run of the first setting beats a run of the second, with its interval."""
+    """Probability that a run of the first setting beats a run of the second, with its interval.
+
+    Examples
+    --------
+    >>> probability_of_improvement([1.0, 2.0], [3.0, 4.0], np.random.default_rng(0))
+    Improvement(probability=1.0, low=1.0, high=1.0)
+    """
 
     probability: float
     low: float
@@ -153,8 +168,11 @@ def probability_of_improvement(
     >>> probability_of_improvement([1.0, 2.0, 3.0], [2.0, 4.0], rng).probability
     0.75
     """
-    x = sample_of_runs("first", array("first", first, (None,)))
-    y = sample_of_runs("second", array("second", second, (None,)))
+    flag("lower_is_better", lower_is_better)
+    flag("paired", paired)
+    x = sample_of_runs("first", array("first", first, (None,), largest=LARGEST_SCORE))
+    y = sample_of_runs("second", array("second", second, (None,), largest=LARGEST_SCORE))
+    room("resamples", resamples, integer("resamples", resamples, low=1))
     better, worse = (x, y) if lower_is_better else (-x, -y)
     if paired and x.size != y.size:
         raise ValueError(f"second holds {y.size} runs; it should hold {x.size}, like first, to be paired")
@@ -172,7 +190,7 @@ def probability_of_improvement(
         share,
         paired=paired,
         vectorized=True,
-        n_resamples=integer("resamples", resamples, low=1),
+        n_resamples=resamples,
         confidence_level=fraction("confidence", confidence),
         method="percentile",
         rng=generator("rng", rng),
@@ -181,7 +199,14 @@ def probability_of_improvement(
 
 
 class Profile(NamedTuple):
-    """Share of runs that reach each threshold, with a band that holds at all thresholds at once."""
+    """Share of runs that reach each threshold, with a band that holds at all thresholds at once.
+
+    Examples
+    --------
+    >>> profile = performance_profile([1.0, 2.0], [1.5])
+    >>> profile.share.tolist(), profile.low.tolist(), profile.high.tolist()  # two runs say next to nothing
+    ([0.5], [0.0], [1.0])
+    """
 
     thresholds: Array
     share: Array
@@ -210,12 +235,13 @@ def performance_profile(
     >>> performance_profile([110.0, 130.0, 150.0, 900.0], [100.0, 130.0, 200.0]).share
     array([0.  , 0.5 , 0.75])
     """
-    values = np.asarray(scores, dtype=float)
+    values = reals("scores", scores)
+    flag("lower_is_better", lower_is_better)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"scores has shape {values.shape}; it should have shape (runs,)")
     if np.isnan(values).any():
         raise ValueError("scores is nan somewhere; it should hold numbers, infinity for a run that diverged")
-    levels = array("thresholds", thresholds, (None,))
+    levels = array("thresholds", thresholds, (None,), largest=np.inf)
     sign = 1.0 if lower_is_better else -1.0
     share = np.mean(sign * values <= sign * levels[:, None], axis=1)
     half = np.sqrt(np.log(2 / (1 - fraction("confidence", confidence))) / (2 * values.size))

@@ -16,13 +16,15 @@ from itertools import product
 from math import ceil, floor
 from typing import Literal
 
-from gqlib._validate import choice, integer
+from gqlib._validate import brief, choice, integer
 
 __all__ = ["grim", "grim_counts"]
 
 Rounding = Literal["nearest", "half-up", "half-even", "down"]
 
 _HALF = Fraction(1, 2)
+MOST_ITEMS = 10**6  # every share fits so fine a grid
+MOST_DECIMALS = 30  # in print nobody has more
 # Each convention maps an exact number to the integers that it may be printed as.
 _CONVENTIONS: dict[str, Callable[[Fraction], set[int]]] = {
     "nearest": lambda x: {floor(x + _HALF), ceil(x - _HALF)},
@@ -68,9 +70,12 @@ def grim(
     False
     """
     choice("rounding", rounding, tuple(_CONVENTIONS))
-    printed = _in_last_digits(percentage, integer("decimals", decimals, low=0))
+    integer("decimals", decimals, low=0, high=MOST_DECIMALS)
+    printed = _in_last_digits(percentage, decimals)
     candidates = list(denominators) if isinstance(denominators, Iterable) else [denominators]
-    fits = {n: _numerators(printed, integer("denominators", n, low=1), decimals, rounding) for n in candidates}
+    for n in candidates:
+        integer("denominators", n, low=1, high=MOST_ITEMS)
+    fits = {n: _numerators(printed, n, decimals, rounding) for n in candidates}
     return {n: numerators for n, numerators in fits.items() if numerators}
 
 
@@ -101,12 +106,14 @@ def grim_counts(
     >>> grim_counts([53.1, 38.8, 8.1], 49, remainder=2)
     ((26, 19, 4),)
     """
+    if isinstance(percentages, str) or not isinstance(percentages, Sequence):
+        raise ValueError(f"percentages is {brief(percentages)}; it should be a sequence of printed numbers")
+    integer("denominator", denominator, low=1, high=MOST_ITEMS)
     choices: list[Sequence[int]] = [
         grim(cell, denominator, decimals, rounding=rounding).get(denominator, ()) for cell in percentages
     ]
     if remainder is not None:
-        if not 0 <= remainder < len(percentages):
-            raise ValueError(f"remainder is {remainder!r}; it should be the index of a cell")
+        integer("remainder", remainder, low=0, high=len(percentages) - 1)
         if sum(_in_last_digits(cell, decimals) for cell in percentages) != 100 * 10**decimals:
             return ()
         choices[remainder] = range(denominator + 1)
@@ -117,7 +124,7 @@ def _in_last_digits(percentage: float | str, decimals: int) -> int:
     """The printed number in units of its last digit: 42.2 with one decimal is 422."""
     try:
         units = Fraction(str(percentage)) * 10**decimals
-    except ValueError:
+    except (ValueError, ZeroDivisionError):
         units = Fraction(-1)
     if units.denominator != 1 or not 0 <= units <= 100 * 10**decimals:
         raise ValueError(f"percentage is {percentage!r}; it should be from 0 to 100 with {decimals} decimals")

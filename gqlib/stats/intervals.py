@@ -6,7 +6,8 @@ the resampled statistic, BCa shifts those quantiles for bias and skewness (B. Ef
 confidence intervals", 1987). *And where only means and variances are kept?* Student's interval, :math:`\bar x
 \pm t_{n-1} s/\sqrt n`. *Where will most single runs be?* A tolerance interval: between the order statistics
 :math:`x_{(r)}` and :math:`x_{(n+1-r)}` lies a share of the population that has the law Beta(n + 1 - 2r, 2r),
-whatever the continuous law of the runs (S. Wilks, 1941).
+whatever the continuous law of the runs (S. Wilks, 1941). *And how far do runs scatter?* An interval for the variance,
+from sums of powers.
 """
 
 import warnings
@@ -17,17 +18,38 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from gqlib._validate import Array, array, choice, generator, integer
-from gqlib.stats._checks import fraction, sample_of_runs
+from gqlib._validate import (
+    ROOM,
+    Array,
+    array,
+    brief,
+    choice,
+    dimensions,
+    fraction,
+    function,
+    generator,
+    integer,
+    reals,
+    room,
+)
+from gqlib.stats._checks import LARGEST_SCORE, sample_of_runs
 
-__all__ = ["Interval", "bootstrap_interval", "student_interval", "tolerance_interval"]
+__all__ = ["Interval", "bootstrap_interval", "student_interval", "tolerance_interval", "variance_interval"]
 
 # Numbers resampled at a time: 32 MB of float64, so that long learning curves fit into memory.
 BATCH_NUMBERS = 2**22
 
 
 class Interval(NamedTuple):
-    """Lower and upper end: numbers, or arrays for a curve. Unpacks as ``low, high``."""
+    """Lower and upper end: numbers, or arrays for a curve. Unpacks as ``low, high``.
+
+    Examples
+    --------
+    >>> interval = Interval(1.0, 3.0)
+    >>> low, high = interval
+    >>> low, high, interval.width
+    (1.0, 3.0, 2.0)
+    """
 
     low: Any
     high: Any
@@ -90,11 +112,18 @@ def bootstrap_interval(
     generator("rng", rng)
     fraction("confidence", confidence)
     integer("resamples", resamples, low=1)
+    room("resamples", resamples, resamples)
+    function("statistic", statistic)
     names = {"bca": "BCa", "percentile": "percentile", "basic": "basic"}
     scipy_name = names[choice("method", str(method).lower(), tuple(names))]
     values = sample_of_runs("sample", sample, axis=axis)
     flat = values.reshape(values.shape[0], -1)
-    low = np.apply_along_axis(statistic, 0, flat)
+    try:
+        low = np.asarray(np.apply_along_axis(statistic, 0, flat), dtype=float)
+    except (TypeError, ValueError, IndexError):
+        low = np.empty(0)
+    if low.shape != flat.shape[1:]:
+        raise ValueError(f"statistic is {statistic!r}; it should return one number for a sample")
     high = low.copy()
     varying = np.ptp(flat, axis=0) > 0
     if varying.any():
@@ -136,11 +165,11 @@ def student_interval(mean: ArrayLike, variance: ArrayLike, runs: int, *, confide
     >>> round(low, 4), round(high, 4)
     (8.9343, 11.0657)
     """
-    centre = array("mean", mean, (None,) * np.ndim(mean))
-    spread = array("variance", variance, centre.shape)
+    centre = array("mean", mean, (None,) * dimensions(mean), largest=LARGEST_SCORE)
+    spread = array("variance", variance, centre.shape, largest=LARGEST_SCORE)
     if (spread < 0).any():
         raise ValueError(f"variance is {spread.min():g} somewhere; it should not be negative")
-    count = integer("runs", runs, low=2)
+    count = integer("runs", runs, low=2, high=ROOM)
     quantile = stats.t.ppf((1 + fraction("confidence", confidence)) / 2, count - 1)
     half = quantile * np.sqrt(spread / count)
     return _interval(centre - half, centre + half)
@@ -181,8 +210,8 @@ def tolerance_interval(
     ordered = np.sort(sample_of_runs("sample", sample, axis=axis), axis=0)
     count = ordered.shape[0]
     ranks = np.arange(1, count // 2 + 1)
-    fraction("coverage", coverage)
-    enough = _tolerance_confidence(count, ranks, coverage) >= fraction("confidence", confidence)
+    coverage, confidence = fraction("coverage", coverage), fraction("confidence", confidence)
+    enough = _tolerance_confidence(count, ranks, coverage) >= confidence
     if not enough.any():
         raise ValueError(
             f"sample holds {count} runs; it should hold at least {_runs_needed(coverage, confidence)} "
@@ -190,6 +219,55 @@ def tolerance_interval(
         )
     rank = int(ranks[enough][-1])
     return _interval(ordered[rank - 1], ordered[count - rank])
+
+
+def variance_interval(
+    sums: ArrayLike, runs: int, *, confidence: float = 0.95
+) -> tuple[Array, Array, Array]:
+    r"""Sample variance and its interval from sums of the first four powers.
+
+    The sample variance has variance :math:`(\mu_4 - \sigma^4 (n - 3)/(n - 1))/n` for any law with a fourth moment; the
+    interval is symmetric for the logarithm, with Student's quantile: positive, and wider upwards. Like every interval
+    for a variance it is too optimistic where rare runs carry most of the fourth moment.
+
+    Parameters
+    ----------
+    sums : array_like, shape (4, ...)
+        Sums over runs of x, x², x³ and x⁴; integers keep the central moments exact until the last division.
+    runs : int
+        Number of runs.
+    confidence : float
+        Level.
+
+    Returns
+    -------
+    variance, low, high : ndarray, shape (...)
+
+    Examples
+    --------
+    >>> x = np.array([1, 2, 3, 4, 10])
+    >>> variance, low, high = variance_interval([(x**k).sum() for k in (1, 2, 3, 4)], 5)
+    >>> float(variance), bool(low < variance < high)
+    (12.5, True)
+    """
+    floats = reals("sums", sums)
+    totals = np.asarray(sums) if np.asarray(sums).dtype.kind in "iu" else floats
+    n = integer("runs", runs, low=4, high=ROOM)
+    if totals.ndim == 0 or len(totals) != 4:
+        raise ValueError(f"sums has shape {totals.shape}; its first axis should hold the sums of four powers")
+    s1, s2, s3, s4 = (totals[k].astype(object) for k in range(4))  # Python's integers do not overflow
+    if not (np.abs(totals) <= LARGEST_SCORE).all():
+        raise ValueError(f"sums is {brief(sums)}; it should hold finite sums of powers")
+    second = np.asarray((n * s2 - s1**2) / n**2, dtype=float)
+    fourth = np.asarray((n**3 * s4 - 4 * n**2 * s1 * s3 + 6 * n * s1**2 * s2 - 3 * s1**4) / n**4, dtype=float)
+    noise = 1e-9 * np.asarray(np.abs(s2), dtype=float) / n, 1e-9 * np.asarray(np.abs(s4), dtype=float) / n
+    if (second < -noise[0]).any() or (fourth > n * second**2 + noise[1]).any():
+        raise ValueError(f"sums is {brief(sums)}; no sample of {n} runs has such sums of powers")
+    variance = np.maximum(second, 0.0) * n / (n - 1)
+    spread = np.maximum(fourth - second**2 * (n - 3) / (n - 1), 0.0) / n
+    relative = np.sqrt(spread) / np.where(variance > 0, variance, 1.0)
+    factor = np.exp(stats.t.ppf((1 + fraction("confidence", confidence)) / 2, n - 1) * relative)
+    return variance, variance / factor, variance * factor
 
 
 def _tolerance_confidence(count: int, rank: Any, coverage: float) -> Any:

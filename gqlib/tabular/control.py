@@ -19,6 +19,8 @@ from gqlib._validate import Array
 from gqlib.domains.episodes import TabularTask
 from gqlib.tabular._arguments import step_size
 
+__all__ = ["epsilon_greedy", "n_step_q_sigma_control", "q_sigma_lambda_control"]
+
 
 def epsilon_greedy(row: Array, epsilon: float) -> Array:
     """The ε-greedy probabilities for one row of a table; ties go to the first action.
@@ -28,6 +30,7 @@ def epsilon_greedy(row: Array, epsilon: float) -> Array:
     >>> epsilon_greedy(np.array([0.0, 1.0]), 0.1).round(4).tolist()
     [0.05, 0.95]
     """
+    row, epsilon = check.array("row", row, (None,), largest=np.inf), check.scalar("epsilon", epsilon, low=0.0, high=1.0)
     probabilities = np.full(len(row), epsilon / len(row))
     probabilities[int(np.argmax(row))] += 1.0 - epsilon
     return probabilities
@@ -51,14 +54,18 @@ class _World:
     def start(self) -> int:
         return int(np.searchsorted(self.begin, self.draw() * self.begin[-1], side="right"))
 
-    def move(self, state: int, action: int) -> int:
-        row = self.moves[state, action]
-        return int(np.searchsorted(row, self.draw() * row[-1], side="right"))
-
     def act(self, row: Array) -> int:
         if self.draw() < self.epsilon:
             return int(self.draw() * len(row))
         return int(np.argmax(row))
+
+    def advance(self, table: Array, state: int, action: int, sigma: float) -> tuple[int, int, float, float]:
+        """The next state and action, what the error bootstraps from, and the probability of the action."""
+        row = self.moves[state, action]
+        new = int(np.searchsorted(row, self.draw() * row[-1], side="right"))
+        probabilities, choice = epsilon_greedy(table[new], self.epsilon), self.act(table[new])
+        bootstrap = sigma * table[new, choice] + (1.0 - sigma) * _expected(probabilities, table[new])
+        return new, choice, bootstrap, probabilities[choice]
 
 
 def n_step_q_sigma_control(
@@ -78,7 +85,19 @@ def n_step_q_sigma_control(
     returns : ndarray, (episodes,)
         Undiscounted sum of rewards of each episode.
     q : ndarray, (S, A)
+
+    Examples
+    --------
+    One state between two ends, left −1 and right +1; left is tried first, and half of an error is learnt each time:
+
+    >>> from gqlib.domains.random_walk import random_walk
+    >>> returns, q = n_step_q_sigma_control(
+    ...     random_walk(1), n=2, sigma=[0.5] * 3, alpha=0.5, epsilon=0.0, draw=np.random.default_rng(0).random)
+    >>> returns.tolist(), q[1].tolist()
+    ([-1.0, 1.0, 1.0], [-0.5, 0.75])
     """
+    check.instance("task", task, TabularTask)
+    check.function("draw", draw)
     sigmas, alpha = check.array("sigma", sigma, (None,)), step_size(alpha)
     world = _World(task, check.scalar("epsilon", epsilon, low=0.0, high=1.0), draw)
     n, limit, mdp = check.integer("n", n, low=1), check.integer("max_steps", max_steps, low=1), task.mdp
@@ -88,15 +107,14 @@ def n_step_q_sigma_control(
         actions = [world.act(table[states[0]])]
         values, errors, weights, ends = [table[states[0], actions[0]]], [], [1.0], False
         while not ends:
-            reward, new = mdp.rewards[states[-1], actions[-1]], world.move(states[-1], actions[-1])
+            reward = mdp.rewards[states[-1], actions[-1]]
+            new, choice, bootstrap, probability = world.advance(table, states[-1], actions[-1], s)
             returns[episode] += reward
-            probabilities, choice = epsilon_greedy(table[new], world.epsilon), world.act(table[new])
-            sampled, expected = table[new, choice], _expected(probabilities, table[new])
-            errors.append(reward + mdp.gamma * (s * sampled + (1.0 - s) * expected) - values[-1])
-            weights.append(mdp.gamma * ((1.0 - s) * probabilities[choice] + s))
+            errors.append(reward + mdp.gamma * bootstrap - values[-1])
+            weights.append(mdp.gamma * ((1.0 - s) * probability + s))
             states.append(new)
             actions.append(choice)
-            values.append(sampled)
+            values.append(table[new, choice])
             now = len(errors)
             ends = bool(mdp.is_terminal[new]) or now == limit
             for t in range(max(now - n, 0), now if ends else now - n + 1):
@@ -124,7 +142,17 @@ def q_sigma_lambda_control(
     -------
     returns : ndarray, (episodes,)
     q : ndarray, (S, A)
+
+    Examples
+    --------
+    >>> from gqlib.domains.random_walk import random_walk
+    >>> returns, q = q_sigma_lambda_control(
+    ...     random_walk(1), lam=0.9, sigma=[0.5] * 3, alpha=0.5, epsilon=0.0, draw=np.random.default_rng(0).random)
+    >>> returns.tolist(), q[1].tolist()  # as in `n_step_q_sigma_control`: an episode has one step
+    ([-1.0, 1.0, 1.0], [-0.5, 0.75])
     """
+    check.instance("task", task, TabularTask)
+    check.function("draw", draw)
     sigmas, alpha = check.array("sigma", sigma, (None,)), step_size(alpha)
     world = _World(task, check.scalar("epsilon", epsilon, low=0.0, high=1.0), draw)
     lam, limit = check.scalar("lam", lam, low=0.0, high=1.0), check.integer("max_steps", max_steps, low=1)
@@ -135,11 +163,9 @@ def q_sigma_lambda_control(
         state = world.start()
         action = world.act(table[state])
         for _ in range(limit):
-            reward, new = mdp.rewards[state, action], world.move(state, action)
-            returns[episode] += reward
-            probabilities, choice = epsilon_greedy(table[new], world.epsilon), world.act(table[new])
-            sampled, expected = table[new, choice], _expected(probabilities, table[new])
-            delta = reward + mdp.gamma * (s * sampled + (1.0 - s) * expected) - table[state, action]
+            new, choice, bootstrap, _ = world.advance(table, state, action, s)
+            returns[episode] += mdp.rewards[state, action]
+            delta = mdp.rewards[state, action] + mdp.gamma * bootstrap - table[state, action]
             trace *= mdp.gamma * lam
             trace[state, action] += 1.0
             table += alpha * delta * trace

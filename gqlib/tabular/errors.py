@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike
 from gqlib import _validate as check
 from gqlib._validate import Array
 
+__all__ = ["bias_variance", "bias_variance_interval", "rms_error"]
+
 
 def rms_error(tables: ArrayLike, exact: ArrayLike, *, ceiling: float) -> Array:
     """Root mean square error over the last two axes, at most `ceiling`: a run that diverged counts as that.
@@ -24,7 +26,8 @@ def rms_error(tables: ArrayLike, exact: ArrayLike, *, ceiling: float) -> Array:
     >>> rms_error([[[3.0, 0.0]], [[np.inf, 0.0]]], [[0.0, 4.0]], ceiling=9.0).round(4).tolist()
     [3.5355, 9.0]
     """
-    values, target = np.asarray(tables, dtype=float), check.array("exact", exact, (None, None))
+    values, target = check.reals("tables", tables), check.array("exact", exact, (None, None))
+    check.scalar("ceiling", ceiling, low=0.0)
     if values.shape[-2:] != target.shape:
         raise ValueError(f"tables has shape {values.shape}; its last axes should be {target.shape}")
     with np.errstate(all="ignore"):
@@ -52,13 +55,22 @@ def bias_variance(tables: ArrayLike, exact: ArrayLike) -> tuple[float, float]:
 def bias_variance_interval(
     tables: ArrayLike, exact: ArrayLike, rng: np.random.Generator, *, resamples: int = 300
 ) -> Array:
-    """Percentile bootstrap over runs: rows squared bias and variance, columns 2.5%, estimate and 97.5%."""
+    """Percentile bootstrap over runs: rows squared bias and variance, columns 2.5%, estimate and 97.5%.
+
+    Examples
+    --------
+    Three runs that agree on 1 where 0 is right: all bias, no variance.
+
+    >>> bias_variance_interval([[[1.0]]] * 3, [[0.0]], np.random.default_rng(0)).tolist()
+    [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+    """
     check.generator("rng", rng)
-    values = np.asarray(tables, dtype=float)
+    values = check.array("tables", tables, (None, *np.shape(exact)))
+    check.room("resamples", resamples, check.integer("resamples", resamples, low=2))
     drawn = np.array(
         [
             bias_variance(values[rng.integers(len(values), size=len(values))], exact)
-            for _ in range(check.integer("resamples", resamples, low=2))
+            for _ in range(resamples)
         ]
     )
     low, high = np.percentile(drawn, [2.5, 97.5], axis=0)

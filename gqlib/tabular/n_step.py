@@ -27,6 +27,8 @@ from gqlib._validate import Array
 from gqlib.domains.episodes import Episode
 from gqlib.tabular._arguments import discount, policy_for, step_size, table_for
 
+__all__ = ["n_step_q_sigma", "n_step_sarsa", "n_step_tree_backup"]
+
 
 class _Records:
     """q_k, v_k and π(A_k|S_k), noted when time k is reached: q_k and v_k are zero in a terminal state."""
@@ -123,6 +125,7 @@ def n_step_q_sigma(
     >>> n_step_q_sigma(table, episode, [[0.5, 0.5]] * 3, n=2, sigma=0.5, gamma=1.0, alpha=0.5).tolist()
     [[1.125, 0.0], [2.0, 2.5], [0.0, 0.0]]
     """
+    check.flag("correct_bootstrap", correct_bootstrap)
     table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
     n, sigma, target_policy = check.integer("n", n, low=1), check.scalar("sigma", sigma), policy_for("pi", pi, table)
     length, records = len(episode), _Records(episode, target_policy)

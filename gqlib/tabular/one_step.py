@@ -19,6 +19,8 @@ from gqlib._validate import Array
 from gqlib.domains.episodes import Episode
 from gqlib.tabular._arguments import discount, policy_for, step_size, table_for
 
+__all__ = ["expected_sarsa", "q_learning", "q_sigma", "sarsa"]
+
 
 def sarsa(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) -> Array:
     """One-step Sarsa along an episode; returns the new table.

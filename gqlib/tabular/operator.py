@@ -24,6 +24,8 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP, leaves_surely
 
+__all__ = ["contraction_limit", "mixed_fixed_point", "mixed_operator", "mixture_policy", "policy_distance"]
+
 
 def mixture_policy(pi: ArrayLike, mu: ArrayLike, sigma: float) -> Array:
     """ν_σ = (1−σ)π + σμ, a policy for σ in [0, 1].
@@ -64,8 +66,9 @@ def mixed_operator(
     >>> matrix.round(4).tolist(), offset.round(4).tolist()
     ([[0.3333]], [1.3333])
     """
+    check.instance("mdp", mdp, FiniteMDP)
     sigma, lam = check.scalar("sigma", sigma), check.scalar("lam", lam, low=0.0, high=1.0)
-    target, behaviour = mdp.surviving_pair_chain(pi), mdp.surviving_pair_chain(mu)
+    target, behaviour = (mdp.surviving_pair_chain(mdp.policy(p, name)) for p, name in ((pi, "pi"), (mu, "mu")))
     if mdp.gamma * lam == 1.0 and not leaves_surely(behaviour):
         raise ValueError("lam is 1.0 with gamma 1.0; mu does not end episodes surely, so lam·gamma should be below 1")
     rewards = np.where(mdp.is_terminal[:, None], 0.0, mdp.rewards).ravel()
@@ -84,6 +87,7 @@ def mixed_fixed_point(mdp: FiniteMDP, pi: ArrayLike, mu: ArrayLike, sigma: float
     >>> mixed_fixed_point(mdp, [[1.0, 0.0]], [[0.0, 1.0]], 0.5).tolist()
     [[1.5, 0.5]]
     """
+    check.instance("mdp", mdp, FiniteMDP)
     return mdp.q(mixture_policy(mdp.policy(pi, "pi"), mdp.policy(mu, "mu"), sigma))
 
 

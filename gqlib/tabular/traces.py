@@ -27,6 +27,16 @@ from gqlib._validate import Array
 from gqlib.domains.episodes import Episode
 from gqlib.tabular._arguments import discount, policy_for, step_size, table_for
 
+__all__ = [
+    "lambda_return",
+    "q_pi_lambda",
+    "q_sigma_lambda",
+    "q_sigma_lambda_offline",
+    "sarsa_lambda",
+    "td_error_return",
+    "td_errors",
+]
+
 
 def _decay(lam: float) -> float:
     return check.scalar("lam", lam, low=0.0, high=1.0)

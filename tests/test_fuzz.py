@@ -1,0 +1,392 @@
+"""Bad input, everywhere: each public function and each command line takes it with a finite, documented result or
+refuses it with a ValueError that names an argument (a command line: in one line, with exit code 2). Nothing else.
+
+A case is a valid call (`fuzz_calls.CALLS`) of which one or two arguments are replaced by hostile values: things of the
+wrong type, numbers that are not finite or out of any range, arrays of wrong shapes, chains that are none. A seed
+decides all cases. 500 of them are run by default; the environment variable GQ_FUZZ_CASES asks for another number, as in
+
+    GQ_FUZZ_CASES=10000 pytest tests/test_fuzz.py -k spoilt -s
+
+which also prints how many were taken and refused by module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import decimal
+import fractions
+import importlib
+import inspect
+import itertools
+import os
+import re
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from fuzz_calls import CALLS, LEFT_OUT, public_names, rng
+
+from gqlib import cli, experiments
+from gqlib.store import StoreError
+from gqlib.sweep import SweepError
+
+CASES = int(os.environ.get("GQ_FUZZ_CASES", "500"))
+SEED = 2019
+LIMIT = 30  # seconds for one case: the slowest valid call takes a quarter of one, but machines may be busy
+ROOM = 2**31  # bytes that a case may ask for beyond what the process has
+
+# Refusals besides ValueError, each documented where it is raised: the disk, a sweep that cannot start, a missing file.
+ALSO = (StoreError, SweepError, FileNotFoundError)
+
+# Results that may hold what is not finite, and why.
+NOT_FINITE = {
+    "gqlib.measures.exact_mspbe": "NaN for the weights of a run that diverged, which are NaN",
+    "gqlib.measures.value_error": "NaN for the weights of a run that diverged, which are NaN",
+    "gqlib.measures.empirical_mspbe": "NaN for the weights of a run that diverged, which are NaN",
+    "gqlib.timescales.eta_star": "infinite where no step ratio is large enough",
+    "gqlib.corrected.trace_variance_limit": "infinite where the second moment always exists",
+    "gqlib.evaluation.run_prediction": "NaN after the step at which a run diverged, which is told",
+    "gqlib.evaluation.learn_on": "NaN after the step at which a run diverged, which is told",
+    "gqlib.figure3.run_curves": "NaN after the step at which a run diverged, which is told",
+    "gqlib.tabular.operator.contraction_limit": "infinite where the policies agree, or without a discount",
+    "gqlib.figure3.late": "infinite for a run that diverged",
+    "gqlib.grids.grid_runs": "NaN where a run diverged",
+    "gqlib.grids.grid_summary": "infinite where a run diverged; no half width from one run",
+    "gqlib.stats.comparisons.paired_difference": "variance_ratio is NaN where neither sample varies",
+    "gqlib.stats.cases.case_counts": "counts; percentages of nothing are not asked for",
+}
+
+
+class TooSlow(BaseException):
+    """Raised by the alarm; not an Exception, so that nothing under test can catch it."""
+
+
+def target(key: str) -> Any:
+    """The function, class or method with this dotted name."""
+    parts = key.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            found: Any = importlib.import_module(".".join(parts[:cut]))
+            for name in parts[cut:]:
+                found = getattr(found, name)
+            return found
+    raise LookupError(key)
+
+
+def general() -> list[Any]:
+    """Values that are wrong almost everywhere."""
+    numbers = [
+        np.nan, np.inf, -np.inf, -1, 0, 1, 2, 7.0, -0.5, 0.5, 1.5, 1e308, -1e308, 1e160, 1e-320, 10**18, -(2**63),
+        2**64,
+        10**400, True, False, 1 + 2j, np.float64("nan"), np.float32(0.3), np.int8(-1), np.uint64(2**64 - 1),
+        np.bool_(True),
+        np.array(3.0), np.datetime64("2019-01-01"), fractions.Fraction(1, 3), decimal.Decimal("0.5"),
+        decimal.Decimal("NaN"),
+    ]  # fmt: skip
+    arrays = [
+        np.empty(0), np.empty((0, 3)), np.zeros((2, 2)), np.ones((2, 2, 2, 2)), np.array([None, 1.0], dtype=object),
+        np.array(["a", "b"]), np.array([1 + 1j, 2.0]), np.array([np.nan, 1.0]), np.array([[1e308] * 2] * 2),
+        np.array([1, 2]),
+        np.ma.masked_array([1.0, 2.0], [0, 1]),
+    ]  # fmt: skip
+    others = [
+        None, "", "nonsense", "0.5", "σ\x00", b"bytes", np.str_("greedy"), [], (), {}, {1: 2}, {"a": None}, set(),
+        [None],
+        [[1.0, 2.0], [3.0]], [0.5, "a"], range(3), object(), len, int, iter([1.0]), lambda *a, **k: None,
+        lambda *a, **k: np.nan, rng(), np.random.RandomState(0),
+    ]  # fmt: skip
+    return numbers + arrays + others
+
+
+def spoilt_array(x: np.ndarray, draw: np.random.Generator) -> list[Any]:
+    """What an array can be turned into."""
+    x = x.astype(float) if x.dtype.kind in "bui" else x
+    changed = []
+    for value in (np.nan, np.inf, -1.0, 1e308, -1e-3, 5e-324, 1e60):
+        copy = np.array(x, dtype=float)
+        if copy.size:
+            copy.flat[int(draw.integers(copy.size))] = value
+        changed.append(copy)
+    fixed = np.array(x)
+    fixed.setflags(write=False)
+    return [
+        *changed, fixed, x.T, x.ravel(), x[:-1], x[..., :-1], x[None], x[..., None], x[::-1], x[:0], x + 1.0, 0.0 * x,
+        -x,
+        1e300 * x, 1e-300 * x, x * (1 + 1e-12), x.astype(complex), x + 1j, x.astype(object), x.astype(str), x.tolist(),
+        tuple(x.tolist()), x.astype(np.float32), x.astype(int), x.astype(bool), np.asfortranarray(x), float(x.sum()),
+        np.concatenate([x, x]), np.where(x == x, None, x), [*x, None],
+    ]  # fmt: skip
+
+
+def spoilt(value: Any, draw: np.random.Generator) -> Any:
+    """A hostile value in place of a valid one."""
+    pool = general()
+    if isinstance(value, np.ndarray) and draw.random() < 0.7:
+        pool = spoilt_array(value, draw)
+    elif isinstance(value, bool):
+        pass
+    elif isinstance(value, int | float) and draw.random() < 0.5:
+        pool = [-value, value + 1, value - 1, 10 * value + 3, float(value), str(value), np.float64(value), [value],
+                np.array([value]), np.array(value), complex(value), fractions.Fraction(value), 1 / 3]  # fmt: skip
+    elif isinstance(value, str) and draw.random() < 0.3:
+        pool = [value.upper(), value + " ", value[::-1], value.encode(), [value], np.str_(value)]
+    elif isinstance(value, list | tuple) and draw.random() < 0.5:
+        pool = [value[:-1], [*value, None], [*value, *value], tuple(value), list(value), [value],
+                dict(enumerate(value)), [None for _ in value], [str(v) for v in value], [np.nan for _ in value],
+                value[::-1]]  # fmt: skip
+    elif isinstance(value, dict) and value and draw.random() < 0.5:
+        first = next(iter(value))
+        pool = [{k: v for k, v in value.items() if k != first}, value | {first: None}, value | {first: np.array("a")},
+                value | {first: np.empty(0)}, value | {first: np.zeros((1, 1, 1))}, value | {"more": 1}]  # fmt: skip
+    return pool[int(draw.integers(len(pool)))]
+
+
+def finite(value: Any, depth: int = 0) -> bool:
+    """Whether every number in a result is finite, wherever it is."""
+    if isinstance(value, float | complex | np.floating | np.complexfloating):
+        return bool(np.isfinite(value))
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "O":
+            return all(finite(entry, depth + 1) for entry in value.flat)
+        return value.dtype.kind not in "fc" or bool(np.isfinite(value).all())
+    if type(value).__module__.startswith("sympy"):
+        return not value.has(*_bad_symbols())
+    if depth > 4 or isinstance(value, str | bytes | type) or value is None:
+        return True
+    if dataclasses.is_dataclass(value):
+        return all(finite(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value))
+    if isinstance(value, dict):
+        return all(finite(entry, depth + 1) for entry in value.values())
+    if isinstance(value, list | tuple):
+        return all(finite(entry, depth + 1) for entry in value)
+    if hasattr(value, "data_vars"):
+        return all(finite(value[name].values) for name in value.data_vars)
+    if isinstance(value, Iterator):
+        return all(finite(entry, depth + 1) for entry in itertools.islice(value, 100))
+    return True
+
+
+def _bad_symbols() -> tuple[Any, ...]:
+    import sympy as sp
+
+    return sp.nan, sp.zoo, sp.oo, -sp.oo
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    """Limits of time and memory for one case, where the system has them."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    import resource
+
+    def ring(*_: Any) -> None:
+        raise TooSlow
+
+    with open("/proc/self/statm") if os.path.exists("/proc/self/statm") else contextlib.nullcontext() as file:
+        used = int(file.read().split()[0]) * resource.getpagesize() if file else None
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    if used is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def attempt(key: str, arguments: dict[str, Any], replaced: tuple[str, ...]) -> tuple[str, str]:
+    """("taken" or "refused", "") or ("defect", what is wrong)."""
+    function = target(key)
+    try:
+        with bounded(), warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            result = function(**arguments)
+            is_finite = finite(result)
+    except (ValueError, *ALSO) as error:
+        return judge_refusal(error, function, arguments, replaced)
+    except TooSlow:
+        return "defect", f"took more than {LIMIT} s"
+    except Exception as error:
+        return "defect", f"{type(error).__name__}: {error}"
+    if key in NOT_FINITE:
+        return "taken", ""
+    if not is_finite:
+        return "defect", f"not finite: {str(result)[:200]}"
+    numeric = [str(w.message) for w in told if issubclass(w.category, RuntimeWarning | np.exceptions.ComplexWarning)]
+    return ("defect", f"warned: {numeric[0]}") if numeric else ("taken", "")
+
+
+def judge_refusal(
+    error: Exception, function: Any, arguments: dict[str, Any], replaced: tuple[str, ...]
+) -> tuple[str, str]:
+    """A refusal names an argument: the bad one, or one that does not go with it."""
+    message = str(error)
+    if isinstance(error, ALSO):
+        return "refused", ""
+    # Words that stand for an argument: a field by its short name, a group of keywords by what they are.
+    also = {"sigma_noise", "sigma_drawn", "fields"} if "noise" in arguments or "target" in arguments else set()
+    known = {*arguments, *also, *inspect.signature(function).parameters} - {"self"}
+    if str(arguments.get("name", "\n")) in message:  # the argument that is the name of another
+        return "refused", ""
+    if (
+        any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", message) for name in {*replaced, *known})
+        and "\n" not in message
+    ):
+        return "refused", ""
+    return "defect", f"names no argument: {type(error).__name__}: {message}"
+
+
+def cases(number: int) -> Iterator[tuple[int, str, dict[str, Any], tuple[str, ...]]]:
+    """The first `number` cases: every function in turn, in an order that the seed decides."""
+    keys = sorted(CALLS)
+    draw = np.random.default_rng(SEED)
+    order: list[int] = []
+    for index in range(number):
+        if not order:
+            order = draw.permutation(len(keys)).tolist()
+        key = keys[order.pop()]
+        own = np.random.default_rng([SEED, index])
+        arguments = CALLS[key]()
+        names = [name for name in arguments if name != "self"]
+        count = min(len(names), 1 + int(own.random() < 0.25))
+        replaced = tuple(names[i] for i in own.permutation(len(names))[:count])
+        for name in replaced:
+            arguments[name] = spoilt(arguments[name], own)
+        yield index, key, arguments, replaced
+
+
+def picture(arguments: dict[str, Any], replaced: tuple[str, ...]) -> str:
+    return ", ".join(f"{name}={str(arguments[name])[:120]!r}" for name in replaced)
+
+
+def test_every_public_callable_is_fuzzed_or_left_out_for_a_reason():
+    public = public_names()
+    assert len(public) > 250
+    assert sorted(public - set(CALLS) - set(LEFT_OUT)) == []
+    assert sorted(set(CALLS) & set(LEFT_OUT)) == []
+    assert set(NOT_FINITE) <= set(CALLS)
+
+
+@pytest.mark.parametrize("key", sorted(CALLS))
+def test_the_calls_to_be_spoilt_are_valid(key):
+    outcome, why = attempt(key, CALLS[key](), ())
+    assert (outcome, why) == ("taken", "")
+
+
+def test_spoilt_arguments_are_taken_or_refused_and_nothing_else():
+    defects, outcomes = [], Counter()
+    for index, key, arguments, replaced in cases(CASES):
+        shown = picture(arguments, replaced)
+        outcome, why = attempt(key, arguments, replaced)
+        outcomes[key.split(".")[1], outcome] += 1
+        if outcome == "defect":
+            defects.append(f"case {index}: {key}({shown}): {why}")
+    for module in sorted({module for module, _ in outcomes}):
+        print(f"{module:24}" + "".join(f"{outcomes[module, kind]:7} {kind}" for kind in ("taken", "refused", "defect")))
+    print(f"{len(defects)} defects in {CASES} cases")
+    assert not defects, "\n".join(defects)
+    assert sum(n for (_, kind), n in outcomes.items() if kind == "refused") > CASES / 3
+
+
+def test_cases_are_decided_by_the_seed():
+    first, again = ([(i, key, replaced) for i, key, _, replaced in cases(40)] for _ in range(2))
+    assert first == again
+
+
+NUMBERS = [
+    "0",
+    "-1",
+    "1.5",
+    "1e3",
+    "",
+    " ",
+    "two",
+    "²",
+    "9" * 20,
+    "9" * 5000,
+    "0x10",
+    "1,000",
+    "nan",
+    "+1",
+    "--",
+    "1\n2",
+]
+NAMES = ["fig9", "", "FIG2", "fig2 ", "../fig2", "σ", "all\0", "-h2", "--runs", "None", "fig2;ls"]
+PLACES = ["file/below", "null\0byte", "a" * 5000, "file"]
+ADDRESSES = ["", "nonsense", "tcp://", "http//x:1", "σ", "tcp:// host"]
+WORDS = [
+    "claims",
+    "bench",
+    "reproduce",
+    "--verdict",
+    "maybe",
+    "verified ",
+    "--json=1",
+    "--out",
+    "--",
+    "-",
+    "--σ",
+    "",
+]
+
+
+def line(draw: np.random.Generator) -> list[str]:
+    """A line of arguments that is wrong in one place at least."""
+
+    def pick(options: list[str]) -> str:
+        return options[int(draw.integers(len(options)))]
+
+    good = ["reproduce", "fig2", "--runs", "1", "--workers", "1"]
+    kind = int(draw.integers(6))
+    if kind == 0:
+        return [good[0], pick(NAMES), *good[2:]]
+    if kind == 1:
+        return [*good[:3], pick(NUMBERS), *good[4:]]
+    if kind == 2:
+        return [*good[:5], pick(NUMBERS)]
+    if kind == 3:
+        return [*good, "--out", pick(PLACES)]
+    if kind == 4:
+        return [*good[:4], "--dask", pick(ADDRESSES)]
+    return [pick(WORDS) for _ in range(1 + int(draw.integers(4)))] + ["--nonsense"] * int(draw.integers(1, 3))
+
+
+def small() -> Any:
+    from sweep_tasks import experiment
+
+    return experiment(settings=1, runs=1)
+
+
+def test_spoilt_command_lines_end_in_one_line_and_code_two(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(cli, "REGISTRY", {"fig2": "test_fuzz:small"})
+    monkeypatch.setattr(experiments, "REGISTRY", cli.REGISTRY)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("in the way")
+    draw = np.random.default_rng([SEED, 1])
+    codes: Counter[int] = Counter()
+    for _ in range(max(60, CASES // 10)):
+        given = line(draw)
+        try:
+            with bounded():
+                code = cli.main(given)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        except TooSlow:
+            pytest.fail(f"{given} took more than {LIMIT} s")
+        told = capsys.readouterr()
+        codes[code] += 1
+        assert code in (0, 2), (given, code)
+        assert "Traceback" not in told.err + told.out, given
+        if code:
+            assert re.fullmatch(r"gq[^\n]*: [^\n]+\n", told.err), (given, told.err)
+    print(f"command lines by exit code: {dict(codes)}")
+    assert codes[2] > codes[0]
