@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lab notebooks lint bench lock clean
+.PHONY: help setup book pdf test mutants planted lab notebooks lint bench lock clean coverage licences latest
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -18,11 +18,12 @@ help: ## list the targets
 setup: $(STAMP) ## create .venv and install what the lock file names, with hashes
 
 # The stamp is written last: an interrupted set-up is started again from a clean environment.
+# The lock names everything, so pip resolves nothing; with hashes it could not where a dependency asks for an extra.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3"; exit 1; }
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -30,11 +31,35 @@ book: $(STAMP) ## build the HTML book and say where it is
 	$(BIN)/jupyter-book build book -W --keep-going -n --quiet
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
+# TeX is looked for before anything is set up.
+pdf: ## build the PDF edition and say where it is (needs TeX)
+	@$(PYTHON) book/pdf.py --check
+	@$(MAKE) --no-print-directory $(STAMP)
+	@$(BIN)/python book/pdf.py
+
 test: $(STAMP) ## run every unit test and every notebook
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
+mutants: $(STAMP) ## change the code in small ways and see that the unit tests notice (an hour; goes on where it was)
+	$(BIN)/python tests/mutants.py --jobs $(JOBS)
+
+planted: $(STAMP) ## plant errors in the derivations of the chapters and see that nbval notices
+	$(BIN)/python tests/planted.py
+
+coverage: $(STAMP) ## line coverage of gqlib by the unit tests alone; fails below 95%
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest tests -m "not slow" -n $(JOBS) --dist loadfile -q
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+licences: $(STAMP) ## list the licence of every dependency
+	$(BIN)/python .ci/licences.py
+
+latest: ## run the tests with the newest allowed versions, in .venv-latest, and say what breaks
+	$(PYTHON) .ci/latest.py -n $(JOBS) --dist loadfile $(ARGS)
+
 lab: $(STAMP) ## open JupyterLab on the chapters
-	$(BIN)/jupyter lab book
+	$(BIN)/jupyter lab book --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 
 notebooks: $(STAMP) ## execute the chapters whose text or library changed (all with ALL=1)
 	$(BIN)/python book/refresh.py $(if $(ALL),--all,)
@@ -52,5 +77,5 @@ lock: ## resolve pyproject.toml anew into requirements.lock (needs uv)
 	  --python-version 3.11 --all-extras --quiet pyproject.toml -o requirements.lock
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) _build build *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-latest _build build *.egg-info .mypy_cache .ruff_cache .hypothesis mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

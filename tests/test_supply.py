@@ -1,0 +1,89 @@
+"""What we install: pinned with hashes, all of it, under licences that are known."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+licences, latest = script("licences"), script("latest")
+
+
+def direct_dependencies():
+    """The names of all requirements in pyproject.toml, those of every extra included."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    names = {latest.plain(re.match(r"[A-Za-z0-9._-]+", one).group()) for one in wanted}
+    return names - {"gqlib"}
+
+
+def test_every_package_in_the_lock_has_hashes():
+    blocks = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)
+    blocks = [block for block in blocks if block.strip() and not block.startswith("#")]
+    assert len(blocks) == len(licences.PINNED.findall(LOCK)) > 100
+    for block in blocks:
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", block), block
+
+
+def test_the_lock_names_no_place_to_download_from():
+    assert not re.search(r"https?://|index-url|find-links|@ ", LOCK)
+
+
+def test_every_direct_dependency_is_locked():
+    assert direct_dependencies() - {latest.plain(name) for name in licences.locked(LOCK)} == set()
+
+
+def test_set_up_installs_nothing_without_a_hash():
+    recipe = MAKEFILE[MAKEFILE.index("$(STAMP): requirements.lock") :].split("\n\n")[0]
+    installs = [line for line in recipe.splitlines() if "pip install" in line]
+    assert len(installs) == 2
+    assert "--require-hashes -r requirements.lock" in installs[0]
+    assert installs[1].endswith("--no-deps --no-build-isolation -e .")
+
+
+def test_every_locked_package_has_a_known_licence():
+    unknown, absent = {}, []
+    for name, marker in licences.locked(LOCK).items():
+        try:
+            text = licences.declared(distribution(name))
+        except PackageNotFoundError:
+            absent += [] if marker else [name]
+            continue
+        if not licences.families(text):
+            unknown[name] = text
+    assert unknown == {}
+    assert absent == []  # what the lock has for every platform is installed
+
+
+def test_a_licence_that_nobody_knows_is_told():
+    assert licences.families("Proprietary, all rights reserved") == []
+    assert licences.families("BSD-3-Clause AND MIT") == ["MIT", "BSD"]
+
+
+def test_the_list_of_licences_is_complete(capsys):
+    assert licences.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0] for line in lines} >= set(licences.locked(LOCK))
+
+
+def test_the_newest_versions_are_compared_with_the_lock():
+    lock = "numpy==2.0 \\\n    --hash=sha256:00\nPy_YAML==6.0 ; python_version > '3' \\\nPy_YAML==7.0 \\\n"
+    assert latest.changes(lock, {"numpy": "2.1", "py-yaml": "6.0", "new": "1"}) == [
+        "new: not locked -> 1",
+        "numpy: 2.0 -> 2.1",
+    ]
+    assert latest.changes(lock, {"numpy": "2.0", "Py.YAML": "8.0"}) == ["Py.YAML: 6.0 or 7.0 -> 8.0"]
