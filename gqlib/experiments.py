@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from gqlib._validate import choice
+from gqlib._validate import brief, choice, labelled
 from gqlib.sweep import Experiment, resolve
 from gqlib.tasks import TwoStateSetting
 
@@ -26,6 +26,35 @@ if TYPE_CHECKING:
     import xarray
 
     from gqlib.control import ControlSetting
+
+__all__ = [
+    "ALPHAS",
+    "DYNAMIC_MEANS",
+    "DYNAMIC_NOISE",
+    "ETAS",
+    "FEW_MEANS",
+    "FIXED_SIGMAS",
+    "PAPER_RUNS",
+    "REGISTRY",
+    "SEED",
+    "SIZES",
+    "TABLE_ALPHAS",
+    "TABLE_RUNS",
+    "TABLE_SIZES",
+    "TARGETS",
+    "control_grid",
+    "dynamic",
+    "fig2",
+    "fig4",
+    "fig5",
+    "fixed",
+    "load_experiment",
+    "paper_sigmas",
+    "sensitivity",
+    "table1",
+    "table2",
+    "variations",
+]
 
 SEED = 2019  # the year of the paper
 
@@ -35,13 +64,14 @@ ETAS = tuple(2.0**-k for k in range(11))
 SIZES = tuple(2**k for k in range(7, 12))
 DYNAMIC_MEANS = tuple(k / 50 for k in range(1, 50))
 DYNAMIC_NOISE = 0.01
-PAPER_RUNS, PAPER_EPISODES = 100, 400
+PAPER_RUNS = 100
 TABLE_ALPHAS, TABLE_SIZES = (0.001, 0.002), (512, 1024, 2048)
 
-# The committed results have the paper's number of runs; `gq reproduce NAME --runs N` makes more, and keeps these.
-TABLE_RUNS = PAPER_RUNS
+# The figures have the paper's number of runs, the tables three times as many, so that the paper's procedure can be
+# repeated on runs it has not seen; `gq reproduce NAME --runs N` makes more, and keeps these.
+TABLE_RUNS = 3 * PAPER_RUNS
 # Two dozen variations, one choice at a time: fewer runs each.
-SENSITIVITY_RUNS = 10
+SENSITIVITY_RUNS = 30
 TARGETS = ("greedy", "epsilon-greedy")
 FIXED_SIGMAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 FEW_MEANS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -54,17 +84,36 @@ Sigma = dict[str, Any]  # fields of a setting
 
 
 def fixed(*sigmas: float) -> list[Sigma]:
-    """Return fields of settings with constant σ."""
+    """Return fields of settings with constant σ.
+
+    Examples
+    --------
+    >>> fixed(0.0, 1.0)
+    [{'sigma': 0.0}, {'sigma': 1.0}]
+    """
     return [{"sigma": sigma} for sigma in sigmas]
 
 
 def dynamic(*means: float) -> list[Sigma]:
-    """Return fields of settings with the paper's dynamic σ ~ N(mean, 0.01²)."""
+    """Return fields of settings with the paper's dynamic σ ~ N(mean, 0.01²).
+
+    Examples
+    --------
+    >>> dynamic(0.5)
+    [{'sigma': 0.5, 'sigma_noise': 0.01}]
+    """
     return [{"sigma": mean, "sigma_noise": DYNAMIC_NOISE} for mean in means]
 
 
 def paper_sigmas() -> list[Sigma]:
-    """Return the paper's 51 ways to set σ, from 0 to 1."""
+    """Return the paper's 51 ways to set σ, from 0 to 1.
+
+    Examples
+    --------
+    >>> ways = paper_sigmas()
+    >>> len(ways), ways[0], ways[1], ways[-1]
+    (51, {'sigma': 0.0}, {'sigma': 0.02, 'sigma_noise': 0.01}, {'sigma': 1.0})
+    """
     return [*fixed(0.0), *dynamic(*DYNAMIC_MEANS), *fixed(1.0)]
 
 
@@ -78,6 +127,9 @@ def control_grid(sigmas: list[Sigma], **fields: tuple[Any, ...]) -> tuple[Contro
     """
     from gqlib.control import ControlSetting
 
+    are_dicts = isinstance(sigmas, list | tuple) and all(isinstance(sigma, dict) for sigma in sigmas)
+    if not are_dicts or not all(isinstance(values, tuple) for values in fields.values()):
+        raise ValueError(f"sigmas is {brief(sigmas)}, fields {brief(fields)}; they should be dicts, and tuples")
     combinations = (dict(zip(fields, values, strict=True)) for values in product(*fields.values()))
     return tuple(ControlSetting(**combination, **sigma) for combination in combinations for sigma in sigmas)
 
@@ -89,7 +141,7 @@ def _control(name: str, title: str, settings: tuple[ControlSetting, ...], **chan
         "function": "gqlib.tasks:control_runs",
         "summary": "gqlib.tasks:control_summary",
         "report": "gqlib.reports:control_report",
-        "runs": TABLE_RUNS,
+        "runs": PAPER_RUNS,
         "seed": SEED,
         "version": str(ENGINE_VERSION),
         "runs_per_task": CONTROL_CUT,
@@ -102,6 +154,11 @@ def fig2() -> Experiment:
 
     σ goes from 0 to 1 by 0.01 at α = 0.01; the figure's "step-size 0.01" may mean either. If it means σ, α is not
     given: a tenth and ten times of it are there too, with σ by 0.05.
+
+    Examples
+    --------
+    >>> len(fig2().settings)  # 3 readings of 101 + 2·21 pairs (σ, α)
+    429
     """
     readings = ("continuing", "bootstrap", "terminal")
     fine = [(k / 100, 0.01) for k in range(101)]
@@ -125,7 +182,13 @@ def fig2() -> Experiment:
 
 
 def fig4() -> Experiment:
-    """Figure 4: learning curves at p = 1024; beside GQ its semi-gradient twin, which with σ = 1 is Sarsa(λ)."""
+    """Figure 4: learning curves at p = 1024; beside GQ its semi-gradient twin, which with σ = 1 is Sarsa(λ).
+
+    Examples
+    --------
+    >>> len(fig4().settings)  # 2 targets, 2 step sizes, 10 ways for GQ and 5 for its twin
+    60
+    """
     common = {"target": TARGETS, "alpha": TABLE_ALPHAS}
     gradient = control_grid(fixed(*FIXED_SIGMAS) + dynamic(*FEW_MEANS), **common)
     semi_gradient = control_grid(fixed(*FIXED_SIGMAS), method=("semi-gradient",), **common)
@@ -138,7 +201,13 @@ def fig4() -> Experiment:
 
 
 def fig5() -> Experiment:
-    """Figure 5: variance during training, all 51 σ at p = 1024 and seven of them at the other sizes."""
+    """Figure 5: variance during training, all 51 σ at p = 1024 and seven of them at the other sizes.
+
+    Examples
+    --------
+    >>> len(fig5().settings)  # 2 targets, 2 step sizes, 51 ways at one size and 7 at four
+    316
+    """
     common = {"target": TARGETS, "alpha": TABLE_ALPHAS}
     shown = control_grid(paper_sigmas(), **common, p=(1024,))
     others = tuple(size for size in SIZES if size != 1024)
@@ -147,17 +216,31 @@ def fig5() -> Experiment:
 
 
 def table2() -> Experiment:
-    """Table 2: six cells of α and p, 51 σ each, for both target policies."""
+    """Table 2: six cells of α and p, 51 σ each, for both target policies.
+
+    Examples
+    --------
+    >>> experiment = table2()
+    >>> len(experiment.settings), experiment.runs  # 2 targets, 6 cells, 51 ways
+    (612, 300)
+    """
     settings = control_grid(paper_sigmas(), target=TARGETS, alpha=TABLE_ALPHAS, p=TABLE_SIZES)
-    return _control("table2", "Table 2: mountain car, cases I to III by cell", settings)
+    return _control("table2", "Table 2: mountain car, cases I to III by cell", settings, runs=TABLE_RUNS)
 
 
 def table1() -> Experiment:
-    """Table 1: the runs of Table 2, pooled over its cells."""
+    """Table 1: the runs of Table 2, pooled over its cells.
+
+    Examples
+    --------
+    >>> table1().settings == table2().settings, table1().finish
+    (True, 'gqlib.reports:pooled_cases')
+    """
     return _control(
         "table1",
         "Table 1: mountain car, cases I to III overall",
         control_grid(paper_sigmas(), target=TARGETS, alpha=TABLE_ALPHAS, p=TABLE_SIZES),
+        runs=TABLE_RUNS,
         finish="gqlib.reports:pooled_cases",
         report="gqlib.reports:pooled_report",
     )
@@ -167,6 +250,12 @@ def variations() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield name and changed fields of each variation of the sensitivity study; the first changes nothing.
 
     The default is the cell α = 0.001, p = 1024. The measure over the last 50 episodes needs no runs of its own.
+
+    Examples
+    --------
+    >>> names = [name for name, _ in variations()]
+    >>> len(names), names[:3], names[-1]
+    (24, ['default', 'alpha 0.002', 'alpha 0.01'], 'lagged v')
     """
     yield "default", {}
     yield from ((f"alpha {alpha:g}", {"alpha": alpha}) for alpha in sorted(ALPHAS) if alpha != 0.001)
@@ -180,7 +269,13 @@ def variations() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def sensitivity() -> Experiment:
-    """Return the sensitivity study: each open choice varied by itself, eleven σ, both target policies."""
+    """Return the sensitivity study: each open choice varied by itself, eleven σ, both target policies.
+
+    Examples
+    --------
+    >>> len(sensitivity().settings)  # 24 variations, 2 targets, 11 ways
+    528
+    """
     sigmas = [*fixed(0.0), *dynamic(*TEN_MEANS), *fixed(1.0)]
     settings = tuple(
         setting
@@ -198,8 +293,12 @@ def sensitivity() -> Experiment:
 
 def label_variations(dataset: xarray.Dataset) -> xarray.Dataset:
     """Add the coordinate ``variation``, the name of the variation that a setting belongs to."""
+    labelled("dataset", dataset)
     names = [name for name, _ in variations()]
-    each = dataset.sizes["setting"] // len(names)
+    settings = dataset.sizes.get("setting", 0)
+    each, rest = divmod(settings, len(names))
+    if rest or not each:
+        raise ValueError(f"dataset has {settings} settings; there should be a multiple of {len(names)}")
     return dataset.assign_coords(variation=("setting", [name for name in names for _ in range(each)]))
 
 
