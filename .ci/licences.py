@@ -39,8 +39,12 @@ def declared(package: Distribution) -> str:
     about = package.metadata
     lines = [line.split(" :: ") for line in about.get_all("Classifier") or []]
     classifiers = [line[-1] for line in lines if line[0] == "License"]
-    texts = [file.read_text() for file in package.files or [] if re.search(r"LICEN[CS]E|COPYING", file.name, re.I)]
-    heads = (re.sub(r"\s+", " ", text.strip())[:60] for text in texts)
+    named = re.compile(r"(LICEN[CS]E|COPYING)\w*(\.txt|\.md|\.rst)?", re.IGNORECASE)  # and no module of that name
+    heads = (
+        re.sub(r"\s+", " ", file.read_text().strip())[:60]
+        for file in package.files or []
+        if named.fullmatch(file.name)
+    )
     field = (about.get("License") or "").strip().partition("\n")[0]
     return about.get("License-Expression") or " AND ".join(classifiers) or field or next(heads, "")
 

@@ -467,3 +467,45 @@ def test_bounds_on_rounding_are_made_from_the_matrices_of_the_problem():
     weighed = np.linalg.svd(np.sqrt(base.xi)[:, None] * base.features, compute_uv=False)
     np.testing.assert_allclose(made.spread, weighed[0] / weighed, rtol=1e-12)
     assert made.mass == pytest.approx(np.sqrt(base.xi.sum()))
+
+
+@pytest.mark.parametrize("name", ["A", "b", "gamma_v", "fixed_point", "rounding", "rank_A"])
+def test_sigma_and_lam_are_named_where_they_are_refused(name):
+    method = getattr(two_state().problem, name)
+    for lam in (-0.25, 1.25):
+        with pytest.raises(ValueError, match=rf"^lam is {lam}; it should be in \[0, 1\]"):
+            method(0.5, lam)
+    if name != "b":
+        with pytest.raises(ValueError, match=r"^sigma is 'much'; it should be a real number"):
+            method("much", 0.5)
+
+
+@pytest.mark.parametrize("name", ["td_step", "prop1_step", "mspbe", "mspbe_gradient"])
+def test_theta_is_named_where_it_is_refused(name):
+    with pytest.raises(ValueError, match=r"^theta has shape \(3,\); it should have shape \(2\)"):
+        getattr(two_state().problem, name)([1.0, 2.0, 3.0], 0.5, 0.5)
+
+
+@pytest.mark.parametrize("build", [PredictionProblem.on_pairs, PredictionProblem.on_states])
+def test_features_are_named_where_they_are_refused(build):
+    rng = np.random.default_rng(0)
+    mdp, policy = random_mdp(rng, 3, 2, 0.9), random_policy(rng, 3, 2)
+    with pytest.raises(ValueError, match=r"^features has shape \(5, 2\)"):
+        build(mdp, policy, policy, np.ones((5, 2)))
+    with pytest.raises(ValueError, match=r"^start is array\(\[0\..*\]\); without terminal states"):
+        build(mdp, policy, policy, np.eye(6), start=[0.25, 0.25, 0.5])
+
+
+def test_weights_of_visits_are_named_where_they_are_refused():
+    chain = np.full((2, 2), 0.5)
+    with pytest.raises(ValueError, match=r"^xi has shape \(3,\)"):
+        PredictionProblem(np.eye(2), chain, chain, np.ones(2), np.ones(3), 0.9)
+    with pytest.raises(ValueError, match=r"^xi is array\(\[ 1\., -1\.\]\); weights of visits should be"):
+        PredictionProblem(np.eye(2), chain, chain, np.ones(2), [1.0, -1.0], 0.9)
+
+
+def test_a_large_vector_is_solved_and_a_huge_one_refused():
+    problem = two_state().problem
+    assert np.isfinite(problem.solve_M([1e140, 1e140])).all()
+    with pytest.raises(ValueError, match=r"^vector .*1e\+150"):
+        problem.solve_M([1e160, 0.0])
