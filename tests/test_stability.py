@@ -354,3 +354,43 @@ def test_a_faster_clock_moves_the_peak_and_leaves_its_size():
     matrix = np.array([[-1.0, 9.0], [0.0, -2.0]])
     time, size = transient_peak(matrix)
     assert transient_peak(1e6 * matrix) == pytest.approx((time / 1e6, size), rel=1e-6)
+
+
+def test_the_numerical_range_of_a_diagonal_matrix_runs_between_its_outermost_entries():
+    np.testing.assert_allclose(numerical_range(np.diag([1.0, 2.0, 4.0]), points=3), [4.0, 1.0, 4.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("clock", [1e-4, 1.0, 1e4])
+def test_a_slow_start_is_a_peak_too(clock):
+    shear = np.array([[-1.0, 3.0], [0.0, -1.0]])  # grows at first at the rate ½
+    time, size = transient_peak(clock * shear)
+    times = np.linspace(0.0, 3.0, 3001)
+    sizes = growth(shear, times)
+    assert size == pytest.approx(sizes.max(), rel=1e-6)
+    assert time * clock == pytest.approx(times[sizes.argmax()], abs=2e-3)
+    assert size > 1.1
+
+
+def test_roots_of_a_pencil_do_not_depend_on_its_scale():
+    constant, slope = np.diag([1.0, -3.0]), np.diag([0.0, 2.0])
+    for scale in (1e-10, 1.0, 1e10):
+        np.testing.assert_allclose(pencil_roots(scale * constant, scale * slope).real, [1.5])
+
+
+def spirals(*real_parts):
+    """A matrix with a pair of complex eigenvalues for each real part."""
+    return block_diag(*(np.array([[part, 1.0 + k], [-1.0 - k, part]]) for k, part in enumerate(real_parts)))
+
+
+@pytest.mark.parametrize(("pairs", "leaves", "returns"), [(12, 0.5, 0.501), (13, 0.3, 0.7)])
+def test_two_crossings_of_complex_pairs_are_found(pairs, leaves, returns):
+    rest = [-1.0] * (pairs - 2)
+    low, high = spirals(leaves, -returns, *rest), spirals(leaves - 1.0, 1.0 - returns, *rest)
+    np.testing.assert_allclose(critical_sigma(Pencil(low, high), 0.0), [leaves, returns], atol=1e-9)
+
+
+def test_small_ratios_and_bad_grids():
+    problem = two_state(0.9).problem
+    np.testing.assert_allclose(joint_matrix(problem, 0.0, 0.0, 0.5)[2:], 0.5 * joint_matrix(problem, 0.0, 0.0, 1.0)[2:])
+    with pytest.raises(ValueError, match=r"^lams is \[0\.5, 1\.5\]; every entry should be in \[0, 1\]"):
+        phase_diagram(problem, [0.0], [0.5, 1.5])
