@@ -12,7 +12,6 @@ from gqlib.overall import (
     confirm_winner,
     paired_p_values,
     repeat_procedure,
-    variance_interval,
     verify_sample,
 )
 from gqlib.stats import holm
@@ -128,35 +127,6 @@ def test_choice_flatters_the_winner_and_confirmation_does_not():
     assert np.mean([one.chosen for one in found]) < -100
     assert abs(np.mean([one.confirmed for one in found])) < 4 * 1000 * np.sqrt(2 / 20) / 10
     assert np.mean([one.p_value < 0.05 for one in found]) < 0.1
-
-
-def test_variance_from_sums_is_the_sample_variance_without_cancellation():
-    rng = np.random.default_rng(3)
-    x = 4990 + rng.integers(0, 5, (300, 7))
-    variance, low, high = variance_interval([(x**k).sum(axis=0) for k in (1, 2, 3, 4)], 300)
-    assert variance == pytest.approx(x.var(axis=0, ddof=1), rel=1e-12)
-    fourth = ((x - x.mean(axis=0)) ** 4).mean(axis=0)
-    error = np.sqrt((fourth - x.var(axis=0) ** 2 * 297 / 299) / 300)
-    assert np.log(high / variance) == pytest.approx(stats.t.ppf(0.975, 299) * error / variance, rel=1e-9)
-    assert np.log(variance / low) == pytest.approx(np.log(high / variance), rel=1e-9)
-
-
-def test_variance_interval_covers_a_known_variance():
-    rng = np.random.default_rng(4)
-    x = rng.normal(0, 2.0, (200, 1000))
-    _, low, high = variance_interval([(x**k).sum(axis=0) for k in (1, 2, 3, 4)], 200)
-    assert 0.92 < np.mean((low < 4) & (high > 4)) < 0.97
-
-
-def test_variance_of_equal_runs_is_zero():
-    sums = [np.array([10 * 7**k]) for k in (1, 2, 3, 4)]
-    assert [float(end[0]) for end in variance_interval(sums, 10)] == [0.0, 0.0, 0.0]
-
-
-@pytest.mark.parametrize("sums", [np.ones(3), 5.0])
-def test_variance_interval_refuses_other_sums(sums):
-    with pytest.raises(ValueError, match="sums"):
-        variance_interval(sums, 10)
 
 
 @pytest.mark.parametrize("scores", [np.ones((2, 5)), np.ones(5), np.full((3, 4), np.nan)])

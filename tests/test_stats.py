@@ -22,6 +22,7 @@ from gqlib.stats import (
     student_interval,
     tolerance_interval,
 )
+from gqlib.stats.intervals import variance_interval
 
 # Efron and Tibshirani, An Introduction to the Bootstrap (1993), Table 14.1: the spatial test, first column.
 SPATIAL_A = [48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6]
@@ -615,3 +616,99 @@ def test_the_default_level_is_95_percent(rng):
     assert tolerance_interval(runs) == tolerance_interval(runs, 0.9, 0.95)
     levels = ({}, {"confidence": 0.95})
     assert len({bootstrap_interval(runs, np.random.default_rng(1), resamples=99, **level) for level in levels}) == 1
+
+
+def test_variance_from_sums_is_the_sample_variance_without_cancellation():
+    rng = np.random.default_rng(3)
+    x = 4990 + rng.integers(0, 5, (300, 7))
+    variance, low, high = variance_interval([(x**k).sum(axis=0) for k in (1, 2, 3, 4)], 300)
+    assert variance == pytest.approx(x.var(axis=0, ddof=1), rel=1e-12)
+    fourth = ((x - x.mean(axis=0)) ** 4).mean(axis=0)
+    error = np.sqrt((fourth - x.var(axis=0) ** 2 * 297 / 299) / 300)
+    assert np.log(high / variance) == pytest.approx(stats.t.ppf(0.975, 299) * error / variance, rel=1e-9)
+    assert np.log(variance / low) == pytest.approx(np.log(high / variance), rel=1e-9)
+
+
+def test_variance_interval_covers_a_known_variance():
+    rng = np.random.default_rng(4)
+    x = rng.normal(0, 2.0, (200, 1000))
+    _, low, high = variance_interval([(x**k).sum(axis=0) for k in (1, 2, 3, 4)], 200)
+    assert 0.92 < np.mean((low < 4) & (high > 4)) < 0.97
+
+
+def test_variance_of_equal_runs_is_zero():
+    sums = [np.array([10 * 7**k]) for k in (1, 2, 3, 4)]
+    assert [float(end[0]) for end in variance_interval(sums, 10)] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("sums", [np.ones(3), 5.0])
+def test_variance_interval_refuses_other_sums(sums):
+    with pytest.raises(ValueError, match="sums"):
+        variance_interval(sums, 10)
+
+
+def test_impossible_sums_of_powers_are_refused():
+    x = np.array([1.0, 2.0, 3.0, 4.0, 10.0])
+    sums = [float((x**k).sum()) for k in (1, 2, 3, 4)]
+    assert variance_interval(sums, 5)[0] == pytest.approx(x.var(ddof=1))
+    # A negative variance, and a fourth moment that five runs cannot have.
+    for spoilt in ([100.0, *sums[1:]], [*sums[:3], 1e9]):
+        with pytest.raises(ValueError, match=r"^sums is \[.*\]; no sample of 5 runs has such sums of powers"):
+            variance_interval(spoilt, 5)
+    with pytest.raises(ValueError, match=r"^sums is \[.*1e\+120\]; it should hold finite sums of powers"):
+        variance_interval([*sums[:3], 1e120], 5)
+    wider, narrower = (variance_interval(sums, 5, confidence=level) for level in (0.99, 0.5))
+    assert wider[1] < narrower[1] < narrower[0] < narrower[2] < wider[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("scores", lambda: case_counts("many")),
+        ("score_at_0", lambda: case_counts([1.0, 2.0], "low", 2.0)),
+        ("score_at_1", lambda: case_counts([1.0, 2.0], 2.0, "low")),
+        ("lower_is_better", lambda: case_counts([1.0, 2.0, 3.0], lower_is_better="yes")),
+        ("n", lambda: case_null(0)),
+        ("n", lambda: case_null(2**40)),
+        ("cells", lambda: case_null(3, cells=0)),
+        ("cells", lambda: case_null(3, cells=2**40)),
+        ("size", lambda: case_null(3).simulate(0, np.random.default_rng(0))),
+        ("size", lambda: case_null(3).simulate(2**40, np.random.default_rng(0))),
+        ("count", lambda: case_null(3).p_value(4)),
+        ("count", lambda: case_null(3).pmf("two")),
+        ("better", lambda: case_null(3).joint_pmf("a", 1, 1)),
+        ("between", lambda: case_null(3).joint_pmf(1, "a", 1)),
+        ("worse", lambda: case_null(3).joint_pmf(1, 1, "a")),
+        ("denominators", lambda: grim(50.0, 0)),
+        ("denominator", lambda: grim_counts([50.0, 50.0], 0)),
+        ("denominators", lambda: grim(50.0, 10**9)),
+        ("denominator", lambda: grim_counts([50.0, 50.0], 10**9)),
+        ("remainder", lambda: grim_counts([50.0, 50.0], 2, remainder=2)),
+        ("runs", lambda: variance_interval([1.0, 1.0, 1.0, 1.0], 3)),
+        ("runs", lambda: variance_interval([1.0, 1.0, 1.0, 1.0], 2**40)),
+        ("runs", lambda: student_interval(1.0, 1.0, 1)),
+        ("runs", lambda: student_interval(1.0, 1.0, 2**40)),
+        ("mean", lambda: student_interval("low", 1.0, 5)),
+        ("mean", lambda: student_interval(1e120, 1.0, 5)),
+        ("variance", lambda: student_interval([1.0], [1.0, 2.0], 5)),
+        ("confidence", lambda: student_interval(1.0, 1.0, 5, confidence=1.0)),
+        ("confidence", lambda: variance_interval([5.0, 5.0, 5.0, 5.0], 5, confidence=0.0)),
+        ("lower_is_better", lambda: performance_profile([1.0], [1.0], lower_is_better="yes")),
+        ("confidence", lambda: performance_profile([1.0], [1.0], confidence=2.0)),
+        ("lower_is_better", lambda: improvement([1.0, 2.0], [2.0, 3.0], lower_is_better="yes")),
+        ("paired", lambda: improvement([1.0, 2.0], [2.0, 3.0], paired="yes")),
+        ("resamples", lambda: improvement([1.0, 2.0], [2.0, 3.0], resamples=0)),
+        ("resamples", lambda: improvement([1.0, 2.0], [2.0, 3.0], resamples=2**40)),
+        ("confidence", lambda: improvement([1.0, 2.0], [2.0, 3.0], confidence=0.0)),
+        ("first", lambda: improvement([1e120, 2.0], [2.0, 3.0])),
+        ("second", lambda: improvement([1.0, 2.0], [1e120, 3.0])),
+        ("second", lambda: improvement([1.0, 2.0], [[2.0, 3.0]])),
+    ],
+)
+def test_what_is_refused_is_named(name, call):
+    with pytest.raises(ValueError, match=rf"^{name} "):
+        call()
+
+
+def improvement(first, second, **options):
+    return probability_of_improvement(first, second, np.random.default_rng(0), **options)
