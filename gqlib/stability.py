@@ -53,6 +53,8 @@ GRID = 256
 # Rounding of an eigenvalue of A_σ or J, in units of (order)·eps·‖·‖: two orders above what is met, many below any
 # crossing's slope. Closer to zero than that, an eigenvalue has no sign.
 ROUNDING = 100.0
+# Where an eigenvalue is looked at that may be zero for every σ: not at the ends, where one may vanish by itself.
+PROBES = (0.135, 0.26, 0.385, 0.51, 0.635, 0.76, 0.885)
 
 
 def _square(matrix: ArrayLike) -> Array:
@@ -167,7 +169,6 @@ def transient_peak(matrix: ArrayLike) -> tuple[float, float]:
     found = minimize_scalar(
         lambda t: -np.linalg.norm(expm(t * a), 2),
         bounds=(times[max(best - 1, 0)], times[min(best + 1, len(times) - 1)]),
-        method="bounded",
         options={"xatol": 1e-10 * times[best]},
     )
     return float(found.x), float(-found.fun)
@@ -212,7 +213,7 @@ def sign_changes(function: Callable[[float], float], points: Array, noise: float
     signed = np.abs(values) > noise
     points, values = points[signed], values[signed]
     changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-    return np.array([brentq(function, points[i], points[i + 1], xtol=4.0 * EPS, rtol=4.0 * EPS) for i in changes])
+    return np.array([brentq(function, points[i], points[i + 1], xtol=4.0 * EPS) for i in changes])
 
 
 def _deflate(constant: Array, slope: Array, noise: float) -> tuple[Array, Array]:
@@ -223,7 +224,7 @@ def _deflate(constant: Array, slope: Array, noise: float) -> tuple[Array, Array]
     """
     while len(constant):
         for side in (np.vstack([constant, slope]), np.vstack([constant.T, slope.T])):
-            _, values, right = np.linalg.svd(side, full_matrices=False)
+            _, values, right = np.linalg.svd(side)
             keep = right[values > noise]
             if len(keep) < len(constant):
                 constant, slope = keep @ constant @ keep.T, keep @ slope @ keep.T
@@ -269,8 +270,7 @@ def critical_sigma(problem: LinearPrediction, lam: float) -> Array:
     if order == 0:
         return np.empty(0)
     # Null vectors that turn with σ escape the deflation; their eigenvalue is zero at every probe.
-    probes = np.linspace(0.0, 1.0, 9)[1:-1] + 0.01  # not at the ends, where eigenvalues may vanish by themselves
-    zeros = min(int((np.abs(np.linalg.eigvals(low + s * slope)) < noise).sum()) for s in probes)
+    zeros = min(int((np.abs(np.linalg.eigvals(low + s * slope)) < noise).sum()) for s in PROBES)
 
     def abscissa(sigma: float) -> float:
         values = np.linalg.eigvals(low + sigma * slope)

@@ -101,3 +101,20 @@ def test_ends_are_flags_and_the_generator_is_one():
         Schedule(0.5).values([[True, False]], [[0.0, 0.0]])
     with pytest.raises(ValueError, match=r"^rng is 3"):
         Schedule(0.5).sample([False], 3)
+
+
+def test_an_episode_may_end_one_step_before_the_last():
+    drawn = Schedule(0.5, noise=1.0, drawn="episode").values([False, True, False], [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(drawn, [1.5, 1.5, 3.5])
+
+
+def test_clipping_works_at_both_ends():
+    clipped = Schedule(0.5, noise=1.0, clipped=True).values([False] * 3, [-2.0, 0.25, 2.0])
+    np.testing.assert_allclose(clipped, [0.0, 0.75, 1.0])
+
+
+def test_sigma_does_not_grow_by_decay():
+    assert Schedule(0.5, decay=1.0).means([True, True]).tolist() == [0.5, 0.5]
+    for decay in (0.0, 1.5):
+        with pytest.raises(ValueError, match=rf"^decay is {decay}; it should be in \(0, 1\]"):
+            Schedule(0.5, decay=decay)

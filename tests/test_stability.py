@@ -394,3 +394,8 @@ def test_small_ratios_and_bad_grids():
     np.testing.assert_allclose(joint_matrix(problem, 0.0, 0.0, 0.5)[2:], 0.5 * joint_matrix(problem, 0.0, 0.0, 1.0)[2:])
     with pytest.raises(ValueError, match=r"^lams is \[0\.5, 1\.5\]; every entry should be in \[0, 1\]"):
         phase_diagram(problem, [0.0], [0.5, 1.5])
+
+
+def test_a_matrix_that_is_not_square_is_refused_with_the_shape_it_should_have():
+    with pytest.raises(ValueError, match=r"^matrix has shape \(2, 3\); it should have shape \(2, 2\)"):
+        spectral_abscissa(np.ones((2, 3)))

@@ -195,3 +195,16 @@ def test_what_is_no_sequence_of_numbers_is_named(call, message):
 
 def test_flags_count_as_integers_among_the_coordinates():
     assert tiles(None, 2, [0.1], [True, 0]) == tiles(None, 2, [0.1], [1, False])
+
+
+def test_a_full_table_counts_every_tile_that_came_too_late():
+    table = IHT(1)
+    assert table.getindex((0,)) == 0
+    assert [table.getindex((k,)) for k in (1, 2, 3)] == [0, 0, 0]
+    assert table.overfullCount == 3
+    with pytest.raises(ValueError, match=r"^readonly is 1; it should be True or False"):
+        table.getindex((0,), 1)
+
+
+def test_a_memory_of_one_place_holds_everything():
+    assert tiles(1, 4, [0.3, 7.1]) == [0, 0, 0, 0]
