@@ -712,3 +712,30 @@ def test_what_is_refused_is_named(name, call):
 
 def improvement(first, second, **options):
     return probability_of_improvement(first, second, np.random.default_rng(0), **options)
+
+
+def test_the_interval_of_a_variance_scales_with_the_scores():
+    x = np.array([1.0, 2.0, 3.0, 4.0, 10.0])
+
+    def ends(scale):
+        return np.array(variance_interval([((scale * x) ** k).sum() for k in (1, 2, 3, 4)], 5))
+
+    np.testing.assert_allclose(ends(0.01), 1e-4 * ends(1.0), rtol=1e-6)
+    np.testing.assert_allclose(ends(100.0), 1e4 * ends(1.0), rtol=1e-6)
+
+
+def test_the_bootstrap_of_small_numbers_is_that_of_large_ones():
+    x = np.random.default_rng(1).random(30)
+    small, large = (bootstrap_interval(s * x, np.random.default_rng(2), resamples=500) for s in (0.1, 10.0))
+    assert small.low < small.high
+    np.testing.assert_allclose(np.array(large), 100 * np.array(small))
+
+
+@pytest.mark.parametrize(
+    ("count", "coverage", "confidence"), [(10, 0.2, 0.5), (11, 0.1, 0.6), (20, 0.5, 0.9), (9, 0.05, 0.5)]
+)
+def test_tolerance_takes_the_innermost_runs_that_will_do(count, coverage, confidence):
+    runs = np.arange(1.0, count + 1)
+    ranks = [r for r in range(1, count // 2 + 1) if stats.beta.sf(coverage, count - 2 * r + 1, 2 * r) >= confidence]
+    low, high = tolerance_interval(runs, coverage=coverage, confidence=confidence)
+    assert (low, high) == (max(ranks), count + 1 - max(ranks))
