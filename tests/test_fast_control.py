@@ -226,8 +226,9 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("stream", "expected"), [(Terminal(), "gqlib: compiling\n"), (io.StringIO(), "")])
-def test_long_compilation_is_announced_on_a_terminal_only(monkeypatch, stream, expected):
+@pytest.mark.parametrize(("kind", "expected"), [(Terminal, "gqlib: compiling\n"), (io.StringIO, "")])
+def test_long_compilation_is_announced_on_a_terminal_only(monkeypatch, kind, expected):
+    stream = kind()
     monkeypatch.setattr(sys, "stderr", stream)
     with driver.notice("compiling", after=0.01):
         time.sleep(0.2)

@@ -282,6 +282,11 @@ def test_a_stationary_law_over_many_orders_of_magnitude():
     np.testing.assert_allclose(stationary_distribution(chain), [1e-120, 1e-80, 1e-40, 1.0], rtol=1e-12)
 
 
+def test_a_stationary_law_beyond_the_range_of_float64_ends_in_zeros():
+    chain = np.diag([0.5] * 3, 1) + np.diag([1e-140] * 3, -1) + np.diag([0.5, 0.5, 0.5, 1.0])
+    np.testing.assert_allclose(stationary_distribution(chain), [0.0, 4e-280, 2e-140, 1.0], rtol=1e-14)
+
+
 def test_a_chain_that_falls_apart_to_rounding_is_refused():
     with pytest.raises(ValueError, match=r"^chain leaves a set of states with probability 1e-160; it should be"):
         stationary_distribution([[0.5, 0.5], [1e-160, 1.0]])

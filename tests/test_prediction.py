@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from gqlib import FiniteMDP, PredictionProblem
+from gqlib._linear import _root
 from gqlib.domains import random_mdp, random_policy, random_problem, two_state
 from gqlib.prediction import LinearPrediction
 from gqlib.stability import critical_sigma
@@ -448,6 +449,32 @@ def test_ranks_of_A_where_an_eigenvalue_vanishes():
     problem = two_state(0.9).problem
     (sigma,) = critical_sigma(problem, 0.3)
     assert [problem.rank_A(s, 0.3) for s in (0.0, sigma, 1.0)] == [2, 1, 2]
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_ranks_of_A_depend_neither_on_the_scale_of_the_features_nor_on_idle_ones(scale):
+    base = two_state(0.9).problem
+    features = scale * np.hstack([base.features, np.zeros((4, 2))])  # as many columns as pairs
+    problem = PredictionProblem(features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
+    assert [problem.rank_A(sigma, 0.0) for sigma in (0.0, 8 / 27, 1.0)] == [2, 1, 2]
+
+
+def test_bounds_on_rounding_know_the_spread_of_small_features_and_of_none():
+    base = random_problem(np.random.default_rng(24), 3, 2, 3)
+    small, none = (
+        PredictionProblem(scale * base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
+        for scale in (1e-3, 0.0)
+    )
+    np.testing.assert_allclose(small.rounding(0.3, 0.6).spread, base.rounding(0.3, 0.6).spread, rtol=1e-9)
+    assert small.rounding(0.3, 0.6).spread.min() == 1.0
+    assert none.rounding(0.3, 0.6).spread.shape == (0,)
+
+
+def test_a_root_of_a_gram_matrix_survives_eigenvalues_that_are_zero_up_to_rounding():
+    x = np.random.default_rng(25).standard_normal((2, 12))
+    gram = x.T @ x  # of rank 2: ten eigenvalues are rounding, some below zero
+    root = _root(gram)
+    np.testing.assert_allclose(root.T @ root, gram, atol=1e-12)
 
 
 def test_bounds_on_rounding_are_made_from_the_matrices_of_the_problem():

@@ -389,6 +389,27 @@ def test_two_crossings_of_complex_pairs_are_found(pairs, leaves, returns):
     np.testing.assert_allclose(critical_sigma(Pencil(low, high), 0.0), [leaves, returns], atol=1e-9)
 
 
+def test_a_trace_and_a_determinant_that_vanish_close_together_are_told_apart():
+    """Trace a − σ and determinant b − σ: stable between a and b alone, which lie in one piece of the grid."""
+    a, b = 0.5 + 2.5 / 1024, 0.5 + 3.0 / 1024
+    low, high = [[a, 1.0], [-b, 0.0]], [[a - 1.0, 1.0], [1.0 - b, 0.0]]
+    np.testing.assert_allclose(critical_sigma(Pencil(low, high), 0.0), [a, b], atol=1e-9)
+
+
+def test_beyond_the_exact_order_two_crossings_two_pieces_of_the_grid_apart_are_found():
+    leaves, returns = 0.505, 0.505 + 2.0 / 256
+    rest = [-1.0] * 11
+    low, high = spirals(leaves, -returns, *rest), spirals(leaves - 1.0, 1.0 - returns, *rest)
+    np.testing.assert_allclose(critical_sigma(Pencil(low, high), 0.0), [leaves, returns], atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_crossings_do_not_depend_on_the_scale_of_the_features(scale):
+    base = two_state(0.9).problem
+    scaled = PredictionProblem(scale * base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
+    np.testing.assert_allclose(critical_sigma(scaled, 0.0), [8 / 27], rtol=1e-9)
+
+
 def test_small_ratios_and_bad_grids():
     problem = two_state(0.9).problem
     np.testing.assert_allclose(joint_matrix(problem, 0.0, 0.0, 0.5)[2:], 0.5 * joint_matrix(problem, 0.0, 0.0, 1.0)[2:])
