@@ -77,5 +77,5 @@ lock: ## resolve pyproject.toml anew into requirements.lock (needs uv)
 	  --python-version 3.11 --all-extras --quiet pyproject.toml -o requirements.lock
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) $(VENV)-latest _build build *.egg-info .mypy_cache .ruff_cache .hypothesis mutants
+	rm -rf $(VENV) $(VENV)-latest _build build *.egg-info .mypy_cache .ruff_cache .hypothesis .coverage* mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

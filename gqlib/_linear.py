@@ -16,7 +16,7 @@ from gqlib.rounding import EPS, TOLERATED, Rounding, refuse_resolvent, unit
 
 
 class LinearPrediction:
-    """The algebra that finite chains and closed-form moments share; no argument is checked here.
+    """The algebra that finite chains and closed-form moments share; what it is made from is not checked here.
 
     `gram` is Ξ: diag(ξ) as a vector for a finite chain, a symmetric positive semi-definite matrix where the
     "index set" is a basis of functions.
@@ -201,7 +201,8 @@ class LinearPrediction:
         Notes
         -----
         The Euclidean error is at most `rounding(sigma, lam).fixed_point(...)`, which grows like κ_M² and like
-        1/(1 − γ); where that is above 0.01·‖θ‖ the result is refused. Solved as M^{-½}(Aθ + b) = 0.
+        1/(1 − γ); where that is above 0.01·‖θ‖ the result is refused, unless |Φ| times it is below 1e-8 of the largest
+        reward (so that zero can be found). Solved as M^{-½}(Aθ + b) = 0.
         """
         sigma, lam = check.scalar("sigma", sigma), check.scalar("lam", lam, low=0.0, high=1.0)
         left, values, right, keep = self._white(sigma, lam)
@@ -213,8 +214,11 @@ class LinearPrediction:
             )
         inverse = (self.row_basis.T @ right[keep].T / values[keep]) @ left[:, keep].T
         theta = np.asarray(0.0 - inverse @ b)
-        error, size = self.rounding(sigma, lam).fixed_point(theta, inverse), np.linalg.norm(theta)
-        if error > TOLERATED * size:
+        error = self.rounding(sigma, lam).fixed_point(theta, inverse)
+        size = max(float(np.linalg.norm(theta)), float(np.finfo(float).tiny))
+        # A fixed point of zero has no digits to lose: its values need only be exact on the scale of the rewards.
+        off = error * np.abs(self.features).max() > np.sqrt(EPS) * np.abs(self._reward(sigma)).max()
+        if off and error > TOLERATED * size:
             raise np.linalg.LinAlgError(
                 f"{where} A is so near to singular that rounding may take the whole fixed point "
                 f"(bound {error / size:.1e} > {TOLERATED} of its length)"

@@ -23,13 +23,13 @@ from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+from gqlib.control_setting import TARGETS
 from gqlib.corrected import corrected_gq_step
 from gqlib.learners import gq_step
 from gqlib.tiles3 import IHT, tiles
 
 __all__ = ["Agent", "TileCoder"]
 
-TARGETS = ("greedy", "epsilon-greedy")
 # Values closer than this count as equal, and the first action is taken: rounding should not choose.
 TIE = 1e-10
 
@@ -72,14 +72,14 @@ class TileCoder:
         self.low = check.array("low", low, (None,))
         self.high = check.array("high", high, self.low.shape)
         if not (self.low < self.high).all():
-            raise ValueError(f"high is {check.brief(self.high)}; every entry should be above that of low")
+            raise ValueError(f"high is {check.brief(high)}; every entry should be above that of low")
         given = check.reals("tiles_per_side", tiles_per_side)
         shape = self.low.shape
         sides = check.array("tiles_per_side", np.broadcast_to(given, shape) if given.ndim == 0 else given, shape)
         if (sides < 1).any() or (sides != np.round(sides)).any():
             raise ValueError(f"tiles_per_side is {check.brief(tiles_per_side)}; it should be whole and at least 1")
         if not ((self.high - self.low) * check.LARGEST > 1.0).all():
-            raise ValueError(f"high is {check.brief(self.high)}; it should be above low by more than 1e-50")
+            raise ValueError(f"high is {check.brief(high)}; it should be above low by more than 1e-50")
         self.scale = sides / (self.high - self.low)
         self.actions = check.integer("actions", actions, low=1)
         self.tilings = check.integer("tilings", tilings, low=1)
@@ -90,12 +90,12 @@ class TileCoder:
 
     @property
     def size(self) -> int:
-        """D, the number of features."""
+        """The number of features, d."""
         return self._table.size
 
     @property
     def overfull(self) -> int:
-        """How many tiles had to share a feature because the memory was full."""
+        """How many look-ups of a tile were answered by a feature in use, because the memory was full."""
         return self._table.overfullCount
 
     def active(self, state: ArrayLike) -> np.typing.NDArray[np.intp]:
@@ -133,7 +133,7 @@ class Agent:
     target : {"greedy", "epsilon-greedy"}
         The policy whose value is learned.
     corrected : bool
-        Weight the sampled next feature by π/μ (see `gqlib.corrected`); needs `epsilon` > 0 unless nothing is sampled.
+        Weight the sampled next feature by π/μ (see `gqlib.corrected`).
 
     Examples
     --------

@@ -120,8 +120,7 @@ def run_control(
     >>> result.steps.shape, bool(result.diverged.any())
     ((2, 3), False)
     """
-    if not isinstance(setting, ControlSetting):
-        raise ValueError(f"setting is {check.brief(setting)}; it should be a ControlSetting")
+    check.instance("setting", setting, ControlSetting)
     check.integer("runs", runs, low=1)
     check.integer("seed", seed, low=0)
     check.integer("first_run", first_run, low=0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from gqlib import _validate as check
+from gqlib.sigma import DRAWN
+from gqlib.store import canonical_json
 
 __all__ = ["ControlSetting"]
 
@@ -16,7 +17,8 @@ TARGETS = ("greedy", "epsilon-greedy")
 MEMORIES = ("int", "iht")
 CORRECTIONS = ("same-step", "lagged")
 METHODS = ("gradient", "semi-gradient")
-DRAWN = ("step", "episode", "run")
+LARGEST_MEMORY = 2**16  # the engine stores indices in 16 bits
+MOST_TILINGS = 32
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,8 @@ class ControlSetting:
             "eta": check.scalar("eta", self.eta, low=0.0),
             "epsilon": check.scalar("epsilon", self.epsilon, low=0.0, high=1.0),
             "target": check.choice("target", self.target, TARGETS),
-            "p": check.integer("p", self.p, low=1, high=65536),
-            "tilings": check.integer("tilings", self.tilings, low=1, high=32),
+            "p": check.integer("p", self.p, low=1, high=LARGEST_MEMORY),
+            "tilings": check.integer("tilings", self.tilings, low=1, high=MOST_TILINGS),
             "memory": check.choice("memory", self.memory, MEMORIES),
             "max_steps": check.integer("max_steps", self.max_steps, low=1, high=2**31 - 1),
             "episodes": check.integer("episodes", self.episodes, low=1, high=2**31 - 1),
@@ -117,8 +119,7 @@ class ControlSetting:
     @cached_property
     def key(self) -> str:
         """SHA-256 of the setting as canonical JSON: the same in every process and on every machine."""
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
+        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()
 
     def __str__(self) -> str:
         name = "GQ" if self.method == "gradient" else "semi-gradient Q"

@@ -34,7 +34,7 @@ from gqlib._validate import Array
 from gqlib.learners import mix
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
-from gqlib.variance import NoiseParabola, trace_second_moments
+from gqlib.variance import NoiseParabola, arrival_moments
 
 __all__ = [
     "VARIANTS",
@@ -121,7 +121,9 @@ def corrected_gq_step(
     weights, aux, old, now, sampled, mean = check.vectors(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
-    traced = sampled if phi_next_traced is None else check.array("phi_next_traced", phi_next_traced, weights.shape)
+    traced = sampled
+    if phi_next_traced is not None:
+        traced = check.array("phi_next_traced", phi_next_traced, weights.shape, largest=np.inf)
     u = mix(sigma, rho * sampled, mean)
     e = gamma * lam * carried * old + now
     delta = r + gamma * (weights @ u) - weights @ now
@@ -262,15 +264,13 @@ def corrected_noise(
     check.flag("expected_trace", expected_trace)
     weights, aux = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
-    behaviour = mdp.policy(mu, "mu")
+    behaviour, moments = mdp.policy(mu, "mu"), arrival_moments(mdp, problem, lam)
     phi = problem.features.reshape(mdp.n_states, mdp.n_actions, -1)
     weighted = importance_ratios(behaviour, mdp.policy(pi, "pi"))[:, :, None] * phi
     plain, scaled = (x - np.einsum("sa,sai->si", behaviour, x)[:, None] for x in (phi, weighted))
     both, mixed, alone = (
         np.einsum("sa,sai,saj->sij", behaviour, x, y) for x, y in ((scaled, scaled), (scaled, plain), (plain, plain))
     )
-    to_states = np.where(mdp.is_terminal, 0.0, mdp.transitions.reshape(problem.n, mdp.n_states))
-    moments = np.einsum("ns,nij->sij", to_states, trace_second_moments(problem, lam))  # E[eeᵀ; S' = s]
     overlap = moments @ aux  # E[m e]
     m_squared = overlap @ aux
     quadratic = np.trace(moments, axis1=1, axis2=2) * np.einsum("i,sij,j->s", weights, both, weights)

@@ -12,7 +12,7 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains.boyan_chain import LAST_REWARD, STEP_REWARD, triangles
 from gqlib.domains.cart_pole import LENGTH
-from gqlib.figures import BLACK, BLUE, CYCLE, ORANGE, RED, SKY
+from gqlib.figures import BLACK, BLUE, CYCLE, ORANGE, RED, SKY, mean_and_half
 
 __all__ = ["draw_cart_pole", "draw_chain", "draw_star", "draw_triangles", "log_band"]
 
@@ -48,11 +48,7 @@ def log_band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: An
     >>> log_band(axes, [1, 2, 3], [[1.0, 10.0, np.nan], [3.0, 10.0, 100.0]], "two runs").tolist(), axes.get_yscale()
     ([2.0, 10.0, nan], 'log')
     """
-    from scipy import stats
-
-    data = np.asarray(runs, dtype=float)
-    mean: Array = np.asarray(data.mean(axis=0))
-    half = stats.t.ppf(0.975, len(data) - 1) * data.std(axis=0, ddof=1) / np.sqrt(len(data))
+    mean, half = mean_and_half(runs)
     (line,) = axes.plot(x, mean, label=label, **options)
     axes.fill_between(x, np.maximum(mean - half, mean / 100), mean + half, alpha=0.25, color=line.get_color(), lw=0)
     if np.isnan(mean).any():

@@ -55,8 +55,9 @@ def trajectories(domain: Domain, runs: int, steps: int, rng: np.random.Generator
     [(10, 2), (10, 2)]
     """
     check.instance("domain", domain, Domain)
-    check.room("runs", runs, check.integer("runs", runs, low=1) * check.integer("steps", steps, low=1))
-    return [domain.trajectory(steps, rng) for _ in range(check.integer("runs", runs, low=1))]
+    runs, steps = check.integer("runs", runs, low=1), check.integer("steps", steps, low=1)
+    check.room("runs", runs, runs * steps)
+    return [domain.trajectory(steps, rng) for _ in range(runs)]
 
 
 def semi_gradient_ensemble(
@@ -198,6 +199,8 @@ def gq_ensemble(
     beta, every = check.scalar("beta", beta, low=0.0), check.integer("every", every, low=1)
     check.scalar("bound", bound, low=0.0, open_low=True, largest=np.inf)
     check.instance("tables", tables, Tables)
+    if not tables.u.shape == tables.w.shape == (problem.n, problem.d) or tables.c.shape != (problem.n,):
+        raise ValueError(f"tables has u of shape {tables.u.shape}; it should be {(problem.n, problem.d)} for problem")
     visited = check.array("pairs", pairs, (None, None))
     if (visited < 0).any() or (visited >= problem.n).any() or (visited != np.floor(visited)).any():
         raise ValueError(f"pairs is {check.brief(pairs)}; it should hold whole numbers in [0, {problem.n})")

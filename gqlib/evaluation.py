@@ -159,8 +159,12 @@ class PredictionResult:
     @property
     def sigma_means(self) -> Array:
         """The mean of σ at each checkpoint, (kept + 1,), by which exact measures go (0 for learners without σ)."""
+        domain = self.setting.make_domain()
         if self.setting.learner in ("tdc", "gtd2"):
             return np.zeros(self.setting.kept + 1)
+        if self.setting.sigma_decay < 1.0 and isinstance(domain, FiniteDomain) and domain.chain.has_episodes:
+            raise ValueError(f"sigma_decay is {self.setting.sigma_decay:g}; where runs end episodes at their own times "
+                             "they have no mean of sigma in common, so it should be 1")  # fmt: skip
         means = self.setting.schedule.means(np.zeros(self.setting.steps, dtype=bool))
         return np.concatenate([means[:1], means[self.setting.checkpoints[1:] - 1]])
 
@@ -178,12 +182,9 @@ class PredictionResult:
     def empirical_mspbe(self, seed: int, first_run: int = 0) -> Array:
         """The paper's measure, corrected, from each run's own trajectory, (runs, kept + 1)."""
         data = histories(self.setting, len(self.theta), seed, first_run)
-        moments = (empirical_moments(path, sigma, self.setting.lam, self._gamma) for path, sigma in data)
+        gamma = self.setting.make_domain().problem.gamma
+        moments = (empirical_moments(path, sigma, self.setting.lam, gamma) for path, sigma in data)
         return np.array([empirical_mspbe(m, weights) for m, weights in zip(moments, self.theta, strict=True)])
-
-    @property
-    def _gamma(self) -> float:
-        return self.setting.make_domain().problem.gamma
 
 
 def histories(

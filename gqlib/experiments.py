@@ -15,10 +15,13 @@ share its runs, which are computed once.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from gqlib._validate import brief, choice, labelled
+from gqlib.control_setting import TARGETS
+from gqlib.sigma import MEANS, NOISE
 from gqlib.sweep import Experiment, resolve
 from gqlib.tasks import TwoStateSetting
 
@@ -62,8 +65,7 @@ SEED = 2019  # the year of the paper
 ALPHAS = (0.01, 0.02, 0.001, 0.002)
 ETAS = tuple(2.0**-k for k in range(11))
 SIZES = tuple(2**k for k in range(7, 12))
-DYNAMIC_MEANS = tuple(k / 50 for k in range(1, 50))
-DYNAMIC_NOISE = 0.01
+DYNAMIC_MEANS, DYNAMIC_NOISE = MEANS, NOISE
 PAPER_RUNS = 100
 TABLE_ALPHAS, TABLE_SIZES = (0.001, 0.002), (512, 1024, 2048)
 
@@ -72,7 +74,6 @@ TABLE_ALPHAS, TABLE_SIZES = (0.001, 0.002), (512, 1024, 2048)
 TABLE_RUNS = 3 * PAPER_RUNS
 # Two dozen variations, one choice at a time: fewer runs each.
 SENSITIVITY_RUNS = 30
-TARGETS = ("greedy", "epsilon-greedy")
 FIXED_SIGMAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 FEW_MEANS = (0.1, 0.3, 0.5, 0.7, 0.9)
 TEN_MEANS = tuple(k / 10 for k in range(1, 10))
@@ -236,11 +237,10 @@ def table1() -> Experiment:
     >>> table1().settings == table2().settings, table1().finish
     (True, 'gqlib.reports:pooled_cases')
     """
-    return _control(
-        "table1",
-        "Table 1: mountain car, cases I to III overall",
-        control_grid(paper_sigmas(), target=TARGETS, alpha=TABLE_ALPHAS, p=TABLE_SIZES),
-        runs=TABLE_RUNS,
+    return replace(
+        table2(),
+        name="table1",
+        title="Table 1: mountain car, cases I to III overall",
         finish="gqlib.reports:pooled_cases",
         report="gqlib.reports:pooled_report",
     )

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gqlib._validate import Array
+
 __all__ = [
     "BLACK",
     "BLUE",
@@ -116,14 +118,19 @@ def band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: Any) -
     >>> mean.tolist(), half.round(2).tolist()  # t = 12.71 with one degree of freedom, standard error 1
     ([1.0, 3.0], [12.71, 12.71])
     """
-    from scipy import stats
-
-    data = np.asarray(runs, dtype=float)
-    mean = data.mean(axis=0)
-    half = stats.t.ppf(0.975, len(data) - 1) * data.std(axis=0, ddof=1) / np.sqrt(len(data))
+    mean, half = mean_and_half(runs)
     (line,) = axes.plot(x, mean, label=label, **options)
     axes.fill_between(x, mean - half, mean + half, alpha=0.25, color=line.get_color(), linewidth=0)
     return mean, half
+
+
+def mean_and_half(runs: ArrayLike) -> tuple[Array, Array]:
+    """The mean over runs (rows) and the half width of its 95% interval, by Student's t."""
+    from scipy import stats
+
+    data = np.asarray(runs, dtype=float)
+    half = stats.t.ppf(0.975, len(data) - 1) * data.std(axis=0, ddof=1) / np.sqrt(len(data))
+    return np.asarray(data.mean(axis=0)), np.asarray(half)
 
 
 def panel(axes: Any, text: str) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.evaluation import LEARNERS, PredictionSetting, measured_problem, prepare
-from gqlib.measures import half_square, mixture_value
+from gqlib.measures import half_square, inverse_of_m, mixture_value
 from gqlib.results import Labelled
 from gqlib.sigma import DRAWN
 from gqlib.store import Arrays, canonical_json
@@ -170,7 +170,7 @@ class _Late:
     def __init__(self, cell: PredictionSetting) -> None:
         problem, sigma = measured_problem(cell)
         self.a, self.b = problem.A(sigma, cell.lam), problem.b(sigma, cell.lam)
-        self.inverse = np.column_stack([problem.solve_M(column) for column in np.eye(problem.d)])
+        self.inverse = inverse_of_m(problem)
         self.gram = np.diag(problem.xi / problem.xi.sum()) if problem.xi.ndim == 1 else problem.xi
         self.features = problem.features
         self.goals = cell.make_domain().truth, mixture_value(problem, sigma)
@@ -229,5 +229,5 @@ def find(dataset: xarray.Dataset, setting: GridSetting) -> xarray.Dataset:
     check.instance("setting", setting, GridSetting)
     matches = np.flatnonzero(dataset["key"].values == setting.key)
     if len(matches) != 1:
-        raise ValueError(f"setting is {setting!r}; it should be one of those of {dataset.attrs['name']!r}")
+        raise ValueError(f"setting is {setting!r}; it should be one of those of the dataset, once")
     return dataset.isel(setting=int(matches[0]))

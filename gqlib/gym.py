@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.agent import TARGETS, Agent, TileCoder
+from gqlib.agent import Agent, TileCoder
+from gqlib.control_setting import TARGETS
 from gqlib.store import Arrays, canonical_json
 
 __all__ = ["GymSetting", "Played", "gym_runs", "play", "tile_coder"]
@@ -76,7 +77,9 @@ def tile_coder(
         corner = check.reals(name, own if given is None else given)
         # Single-precision spaces write "infinite" as 3.4e38 as well.
         if (np.abs(corner) > 1e30).any():
-            raise ValueError(f"env has an infinite {name} {check.brief(corner)}; {name} should be given, and finite")
+            if given is not None:
+                raise ValueError(f"{name} is {check.brief(given)}; every entry should be finite, at most 1e30 in size")
+            raise ValueError(f"env has an infinite {name} {check.brief(own)}; {name} should be given, and finite")
         corners.append(corner)
     return TileCoder(corners[0], corners[1], int(actions.n), **options)
 

@@ -1,8 +1,8 @@
 r"""Reference updates: one step of each learner, written like the paper's equations.
 
-A step sees φ_k, R, φ_{k+1} and E_πφ(S_{k+1}, ·), the last two zero where an episode ends. With ρ = γλ,
+A step sees φ_k, R, φ_{k+1} and E_πφ(S_{k+1}, ·), the last two zero where an episode ends:
 
-    e_k = ρ e_{k−1} + φ_k                                                       (Algorithm 1)
+    e_k = γλ e_{k−1} + φ_k                                                      (Algorithm 1)
     δ_k = R + γ θ_kᵀ(σφ_{k+1} + (1−σ)E_πφ) − θ_kᵀφ_k                            (before Eq. (20))
     v_{k+1} = {σ(1−λ)φ_{k+1} + (1−σ)(E_πφ − λφ_{k+1})} e_kᵀ                     (23)
     ω_{k+1} = ω_k + β(δ_k e_k − φ_k φ_kᵀω_k)                                    (25)
@@ -161,7 +161,7 @@ def gq_step_lagged(
     weights, aux, old, now, sampled, expected = check.vectors(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
-    before = check.array("v", v, (len(weights), len(weights)))
+    before = check.array("v", v, (len(weights), len(weights)), largest=np.inf)
     e = gamma * lam * old + now
     delta = r + gamma * (weights @ mix(sigma, sampled, expected)) - weights @ now
     after = np.outer(correction(sigma, lam, sampled, expected), e)

@@ -38,7 +38,7 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
     Parameters
     ----------
     problem : PredictionProblem
-        On pairs; walks follow its `p_mu`, and `p_trace` should be that chain.
+        On pairs; walks follow its `p_mu`, `p_trace` should be that chain and `xi` its stationary law.
     bootstrap : array_like, (n, d)
         What δ bootstraps from, by the next pair: `u` of `gqlib.corrected.variant_tables`.
     theta : array_like, (d,)
@@ -48,7 +48,7 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
     Raises
     ------
     ValueError
-        Where E[δe] is not zero at `theta`, or the chain is not closed.
+        Where E[δe] is not zero at `theta`, or the chain is not closed and stationary.
 
     Examples
     --------
@@ -63,8 +63,10 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
     weights = check.array("theta", theta, (problem.d,))
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     chain, xi, phi, gamma = problem.p_mu, problem.xi, problem.features, problem.gamma
-    if np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE or problem.p_trace is not chain:
+    if np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE or (problem.p_trace != chain).any():
         raise ValueError("problem has episodes that end; the chain should be a continuing one")
+    if np.abs(xi @ chain - xi).max() > check.PROBABILITY_TOLERANCE * xi.sum():
+        raise ValueError("problem has a xi that p_mu changes; it should be the stationary law of p_mu")
     first, second = problem.trace_weights(lam), trace_second_moments(problem, lam)
     delta = (problem.rewards - phi @ weights)[:, None] + gamma * (u @ weights)[None, :]
     mean = (chain * delta).sum(axis=1)

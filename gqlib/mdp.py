@@ -148,8 +148,8 @@ class FiniteMDP:
         self.is_terminal = np.zeros(n_states, dtype=bool)
         self.is_terminal[list(self.terminal)] = True
         check.distributions("transitions", p, p.shape, allow_less=True)
-        if not self.is_terminal.all():
-            check.distributions("transitions", p[~self.is_terminal], (None, n_actions, n_states))
+        used = np.where(self.is_terminal[:, None, None], 1.0 / n_states, p)
+        check.distributions("transitions", used, p.shape)
         r = check.array("rewards", rewards, (n_states, n_actions) + (n_states,) * (check.dimensions(rewards) == 3))
         self.gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
         if self.gamma == 1.0 and not self.terminal:

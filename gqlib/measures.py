@@ -44,9 +44,12 @@ def exact_mspbe(problem: LinearPrediction, theta: ArrayLike, sigma: float, lam: 
     [0.5, 0.0]
     """
     check.instance("problem", problem, LinearPrediction)
-    # ‖g‖² in M⁺ is g·M⁺g; column by column through the problem's own solver.
-    inverse = np.column_stack([problem.solve_M(column) for column in np.eye(problem.d)])
-    return half_square(problem.A(sigma, lam), problem.b(sigma, lam), inverse, theta)
+    return half_square(problem.A(sigma, lam), problem.b(sigma, lam), inverse_of_m(problem), theta)
+
+
+def inverse_of_m(problem: LinearPrediction) -> Array:
+    """M⁺, (d, d), column by column through the problem's own solver."""
+    return np.column_stack([problem.solve_M(column) for column in np.eye(problem.d)])
 
 
 def half_square(a: Array, b: Array, inverse: Array, theta: ArrayLike) -> Array:

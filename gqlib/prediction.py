@@ -21,7 +21,7 @@ from gqlib import _validate as check
 from gqlib._linear import LinearPrediction
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP, leaves_surely, stationary_distribution
-from gqlib.rounding import refuse_resolvent
+from gqlib.rounding import TOLERATED, resolvent_error
 
 __all__ = ["LinearPrediction", "PredictionProblem"]
 
@@ -84,7 +84,7 @@ class PredictionProblem(LinearPrediction):
             trace = check.distributions("p_trace", p_trace, (n, n), allow_less=True)
         weights = check.array("xi", xi, (n,))
         if (weights < 0).any() or weights.sum() <= 0:
-            raise ValueError(f"xi is {check.brief(weights)}; weights of visits should be ≥ 0 and not all zero")
+            raise ValueError(f"xi is {check.brief(xi)}; weights of visits should be ≥ 0 and not all zero")
         super().__init__(
             phi,
             chain_mu,
@@ -130,8 +130,7 @@ class PredictionProblem(LinearPrediction):
         check.instance("mdp", mdp, FiniteMDP)
         mu, pi = mdp.policy(mu, "mu"), mdp.policy(pi, "pi")
         chain = mdp.surviving_pair_chain(mu)
-        begin = None if start is None else (check.distributions("start", start, (mdp.n_states,))[:, None] * mu).ravel()
-        xi = _visits(mdp, chain, begin, np.repeat(mdp.is_terminal, mdp.n_actions))
+        xi = _visits(mdp, chain, start, mu)
         features = check.array("features", features, (len(chain), None))
         return cls(features, chain, mdp.surviving_pair_chain(pi), mdp.rewards.ravel(), xi, mdp.gamma)
 
@@ -164,8 +163,7 @@ class PredictionProblem(LinearPrediction):
         check.flag("average_rewards", average_rewards)
         mu, pi = mdp.policy(mu, "mu"), mdp.policy(pi, "pi")
         chain = mdp.surviving_state_chain(mu)
-        begin = None if start is None else check.distributions("start", start, (mdp.n_states,))
-        xi = _visits(mdp, chain, begin, mdp.is_terminal)
+        xi = _visits(mdp, chain, start, None)
         features = check.array("features", features, (len(chain), None))
         r_mu, r_pi = (mu * mdp.rewards).sum(axis=1), (pi * mdp.rewards).sum(axis=1)
         return cls(
@@ -179,19 +177,27 @@ class PredictionProblem(LinearPrediction):
         )
 
 
-def _visits(mdp: FiniteMDP, chain: Array, start: Array | None, ends: Array) -> Array:
-    """Stationary law of a continuing chain, or the share of visits per episode from a start law."""
+def _visits(mdp: FiniteMDP, chain: Array, start: ArrayLike | None, mu: Array | None) -> Array:
+    """Stationary law of a continuing chain, or the share of visits per episode from a start law; `mu` is for pairs."""
+    law = None if start is None else check.distributions("start", start, (mdp.n_states,))
     if not mdp.terminal:
         if start is not None:
             raise ValueError(f"start is {check.brief(start)}; without terminal states it should be left out")
         return stationary_distribution(chain)
-    if start is None:
+    if law is None:
         raise ValueError("start is None; with terminal states it should be a law on states, where episodes begin")
     if not leaves_surely(chain):
         raise ValueError("mu never ends some episodes; terminal states should be reached surely")
-    begin = np.where(ends, 0.0, start)
+    begin = np.where(mdp.is_terminal, 0.0, law)
     if begin.sum() <= 0:
         raise ValueError(f"start is {check.brief(start)}; it should give weight to a state that is not terminal")
-    refuse_resolvent("1", chain, 1.0, "mu should end episodes sooner")
+    error = resolvent_error(chain, 1.0)
+    if not error <= TOLERATED:
+        raise ValueError(
+            f"mu ends episodes so late that rounding may take all visits (bound {error:.1e} > {TOLERATED}); "
+            "it should end them sooner"
+        )
+    if mu is not None:
+        begin = (begin[:, None] * mu).ravel()
     visits = np.linalg.solve(np.eye(len(chain)) - chain.T, begin)
     return np.asarray(visits / visits.sum())

@@ -100,8 +100,9 @@ def tree_backup_step(
     >>> tree_backup_step([1.0], [1.0], [1.0], 1.0, [2.0], probability=0.5, lam=1.0, gamma=0.5, alpha=0.1)
     (array([1.125]), array([1.25]), 1.0)
     """
-    lam, gamma, alpha, r = check.numbers(lam=lam, gamma=gamma, alpha=alpha, reward=reward)
-    (cut,) = check.numbers(probability=probability)
+    lam, gamma, alpha, cut, r = check.numbers(
+        lam=lam, gamma=gamma, alpha=alpha, probability=probability, reward=reward
+    )
     q, z, x, mean = check.vectors(theta=theta, trace=trace, phi=phi, phi_next_expected=phi_next_expected)
     z = x + gamma * lam * cut * z
     delta = r + gamma * (mean @ q) - x @ q

@@ -144,7 +144,7 @@ def two_state_report(dataset: xarray.Dataset) -> str:
 
 
 def grid_report(dataset: xarray.Dataset) -> str:
-    """For each setting, the smallest and largest mean late MSPBE among cells without divergence, and where.
+    """For each setting, the smallest mean late MSPBE among cells without divergence, and where.
 
     Examples
     --------
@@ -161,6 +161,9 @@ def grid_report(dataset: xarray.Dataset) -> str:
         part = dataset.isel(setting=i)
         mspbe = np.where(part["diverged"].values == 0.0, part["mspbe"].values, np.nan)
         name = f"{part['domain'].item()} {part['options'].item()} {part['learner'].item()} lam {part['lam'].item():g}"
+        if np.isnan(mspbe).all():
+            lines.append(f"{name}: in every cell of {mspbe.shape} some run diverged")
+            continue
         low = np.unravel_index(int(np.nanargmin(mspbe)), mspbe.shape)
         lines.append(f"{name}: smallest late MSPBE {mspbe[low]:.3g} at cell {tuple(map(int, low))} of {mspbe.shape}")
     return "\n".join(lines)

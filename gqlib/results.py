@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
-from gqlib._validate import ROOM, generator, integer, labelled
 from gqlib.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
 from gqlib.sweep import Experiment, Setting, SweepError, Task, resolve
 
@@ -193,10 +192,10 @@ def verify_sample(dataset: xarray.Dataset, runs: int, rng: np.random.Generator) 
     >>> verify_sample(data, 2, np.random.default_rng(0))  # two runs: 51·2 weights, the largest of them, and a flag each
     208
     """
-    labelled("dataset", dataset, "key")
-    generator("rng", rng)
+    check.labelled("dataset", dataset, "key")
+    check.generator("rng", rng)
     compared = 0
-    for _ in range(integer("runs", runs, low=1, high=ROOM)):
+    for _ in range(check.integer("runs", runs, low=1, high=check.ROOM)):
         setting = int(rng.integers(dataset.sizes["setting"]))
         run = int(rng.integers(dataset.sizes["run"]))
         for name, (dims, made) in recompute(dataset, setting, run).items():

@@ -12,8 +12,8 @@ stays small on-policy for λ → 1. Where M = ΦᵀΞΦ enters, all is done with
 Ξ^½Φ = U·diag(scale)·basis. Column i of U is known to u·spread_i, spread_i = max(scale)/scale_i, so the condition
 number κ_M of Ξ^½Φ, the largest spread, enters by itself: only M has its square.
 
-The bounds hold while uκ and uκ_M are small. Where one of them, or the bound on a fixed point, exceeds `TOLERATED`, the
-result is refused.
+The bounds hold while uκ and uκ_M are small. Where one of them, or the bound on a fixed point relative to its length,
+exceeds `TOLERATED`, the result is refused (a fixed point of zero is not: see `LinearPrediction.fixed_point`).
 """
 
 from __future__ import annotations

@@ -45,7 +45,8 @@ class Schedule:
     clipped : bool
         Whether σ is cut to [0, 1]; as printed it is not.
     ramp_to : float, optional
-        Take the mean from `mean` to this value in equal parts of the run, by steps of 0.02.
+        Take the mean from `mean` to this value in equal parts of the run, by steps of 0.02; both are taken at the
+        nearest multiple of it.
     decay : float in (0, 1]
         Factor on the mean after each episode (after each step, where no episode ever ends).
 

@@ -1,14 +1,14 @@
 r"""GQ(σ, λ) in O(K) a step for sparse features, K of them active, whatever the number p of weights.
 
-As printed a step costs O(p), because the trace e is dense. Keep instead, with ρ = γλ,
+As printed a step costs O(p), because the trace e is dense. Keep instead
 
     e = cE,        θ = T + gE,        ω = W + hE,        m = eᵀω,        n = ‖e‖².
 
-*Decay* e ← ρe is c ← ρc. *Adding* φ to e is E_i ← E_i + φ_i/c on the K active indices, with T_i ← T_i − gφ_i/c and
+*Decay* e ← γλe is c ← γλc. *Adding* φ to e is E_i ← E_i + φ_i/c on the K active indices, with T_i ← T_i − gφ_i/c and
 W_i ← W_i − hφ_i/c so that θ and ω stay. *The δ-terms* θ ← θ + αδe, ω ← ω + βδe are g ← g + αδc, h ← h + βδc. *The
 rest*, −αγum and −βφ(φᵀω), is sparse. The two scalars follow by
 
-    m ← ρm + φᵀω,      n ← ρ²n + 2ρφᵀe_old + ‖φ‖²      (trace)
+    m ← γλm + φᵀω,     n ← γ²λ²n + 2γλφᵀe_old + ‖φ‖²    (trace)
     m ← m + β(δn − (φᵀω)(φᵀe))                          (ω).
 
 *Flush.* T ← T + gE, W ← W + hE, E ← cE, c = 1, g = h = 0 on the touched entries. θ_i = T_i + gE_i is a difference of
@@ -120,11 +120,11 @@ class SparseGQ:
         i, x = self._features("phi", phi)
         j, sampled = self._features("phi_next", phi_next)
         k, expected = self._features("phi_next_expected", phi_next_expected)
-        rho = gamma * lam
+        decay = gamma * lam
         # The trace: decay it, then add φ without moving θ or ω.
-        overlap = rho * (x @ self._e[i]) * self._c
+        overlap = decay * (x @ self._e[i]) * self._c
         x_omega = x @ (self._w[i] + self._h * self._e[i])
-        self._c, self._m, self._n = rho * self._c, rho * self._m, rho**2 * self._n
+        self._c, self._m, self._n = decay * self._c, decay * self._m, decay**2 * self._n
         if self._c < self._flush_below:
             self._flush()
         share = x / self._c

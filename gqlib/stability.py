@@ -28,6 +28,7 @@ from scipy.optimize import brentq, minimize_scalar
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.prediction import LinearPrediction
+from gqlib.rounding import EPS
 
 __all__ = [
     "bialternate",
@@ -46,7 +47,6 @@ __all__ = [
     "transient_peak",
 ]
 
-EPS = float(np.finfo(float).eps)
 # The bialternate sum has order r(r−1)/2; beyond this order of A the grid alone must bracket complex crossings.
 EXACT_UP_TO = 24
 GRID = 256
@@ -326,6 +326,8 @@ def phase_diagram(problem: LinearPrediction, sigmas: ArrayLike, lams: ArrayLike)
     if (rows < 0.0).any() or (rows > 1.0).any():
         raise ValueError(f"lams is {check.brief(lams)}; every entry should be in [0, 1]")
     basis = problem.row_basis
+    if len(basis) == 0:
+        raise ValueError("problem has features that are zero wherever it goes; some should not be, or A has no range")
     return np.array(
         [[spectral_abscissa(basis @ problem.A(sigma, lam) @ basis.T) for sigma in columns] for lam in rows]
     )

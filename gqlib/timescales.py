@@ -29,7 +29,8 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import LinearPrediction, PredictionProblem
-from gqlib.stability import EPS, ROUNDING, bialternate, joint, pencil_roots, sign_changes, spectral_abscissa
+from gqlib.rounding import EPS
+from gqlib.stability import ROUNDING, bialternate, joint, pencil_roots, sign_changes, spectral_abscissa
 
 __all__ = [
     "eta_crossings",
@@ -58,6 +59,8 @@ def mean_matrices(problem: LinearPrediction, sigma: float, lam: float) -> tuple[
     """
     check.instance("problem", problem, LinearPrediction)
     rows = problem.row_basis
+    if not len(rows):
+        raise ValueError("problem has no feature but zero where xi is positive; it should have some, or no η matters")
     whole = (problem.A(sigma, lam), problem.M, problem.gamma_v(sigma, lam))
     a, m, v = (np.asarray(rows @ matrix @ rows.T) for matrix in whole)
     return a, m, v

@@ -11,7 +11,7 @@ so that σ = 0 is free of noise in the semi-gradient step and, unless λm = 0, n
 line is a parabola in σ. Averaged over the stationary law it needs the trace e in second moments only, and these obey a
 linear system of their own,
 
-    E_j = ξ_j φ_jφ_jᵀ + ρ(φ_j y_jᵀ + y_j φ_jᵀ) + ρ² Σ_i P_trace[i, j] E_i,   y_j = Σ_i P_trace[i, j] X_i,   ρ = γλ,
+    E_j = ξ_j φ_jφ_jᵀ + γλ(φ_j y_jᵀ + y_j φ_jᵀ) + γ²λ² Σ_i P_trace[i, j] E_i,   y_j = Σ_i P_trace[i, j] X_i,
 
 where E_j = ξ_j E[e_k e_kᵀ | j] and X_j = ξ_j E[e_k | j] are the trace weights.
 """
@@ -36,7 +36,7 @@ def trace_second_moments(problem: PredictionProblem, lam: float) -> Array:
 
     Examples
     --------
-    One index, one feature, ρ = ½: the trace is 2, always.
+    One index, one feature, γλ = ½: the trace is 2, always.
 
     >>> p = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.5)
     >>> trace_second_moments(p, 1.0).ravel().tolist()
@@ -44,12 +44,12 @@ def trace_second_moments(problem: PredictionProblem, lam: float) -> Array:
     """
     check.instance("problem", problem, PredictionProblem)
     first = problem.trace_weights(lam)
-    rho, phi = problem.gamma * lam, problem.features
+    decay, phi = problem.gamma * lam, problem.features
     carried = problem.p_trace.T @ first
     cross = phi[:, :, None] * carried[:, None, :]
     source = problem.xi[:, None, None] * phi[:, :, None] * phi[:, None, :]
-    source = source + rho * (cross + cross.transpose(0, 2, 1))
-    system = np.eye(problem.n) - rho**2 * problem.p_trace.T
+    source = source + decay * (cross + cross.transpose(0, 2, 1))
+    system = np.eye(problem.n) - decay**2 * problem.p_trace.T
     return np.asarray(np.linalg.solve(system, source.reshape(problem.n, -1)).reshape(source.shape))
 
 
@@ -108,6 +108,15 @@ class NoiseParabola:
         return -self.linear / (2.0 * self.quadratic)
 
 
+def arrival_moments(mdp: FiniteMDP, problem: PredictionProblem, lam: float) -> Array:
+    """E[e_k e_kᵀ; S_{k+1} = s] for large k, (S, d, d), of a problem on the pairs of `mdp`; zero in terminal states."""
+    pairs = mdp.n_states * mdp.n_actions
+    if problem.n != pairs:
+        raise ValueError(f"problem has {problem.n} indices; it should have {pairs}, the pairs of mdp")
+    to_states = np.where(mdp.is_terminal, 0.0, mdp.transitions.reshape(pairs, mdp.n_states))
+    return np.asarray(np.einsum("ns,nij->sij", to_states, trace_second_moments(problem, lam)))
+
+
 def gq_noise(
     mdp: FiniteMDP,
     mu: ArrayLike,
@@ -132,10 +141,8 @@ def gq_noise(
     check.instance("problem", problem, PredictionProblem)
     weights, aux = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
+    moments = arrival_moments(mdp, problem, lam)  # all that K C Kᵀ needs of the trace
     covariance = action_covariance(mdp, mu, problem.features)
-    to_states = np.where(mdp.is_terminal, 0.0, mdp.transitions.reshape(problem.n, mdp.n_states))
-    # moments[s'] = Σ over pairs that lead to s' of E[e eᵀ; pair]: all that K C Kᵀ needs of the trace
-    moments = np.einsum("ns,nij->sij", to_states, trace_second_moments(problem, lam))
     length = np.trace(moments, axis1=1, axis2=2)  # E[‖e‖²]
     overlap = moments @ aux  # E[e m]
     m_squared = overlap @ aux  # E[m²]

@@ -191,6 +191,8 @@ def test_tile_coder_of_gymnasium_environments():
     pole = gymnasium.make("CartPole-v1")
     with pytest.raises(ValueError, match="infinite low"):
         tile_coder(pole)
+    with pytest.raises(ValueError, match=r"^high is \[1, inf, 1, 1\]; every entry should be finite"):
+        tile_coder(pole, low=[-1, -1, -1, -1], high=[1, np.inf, 1, 1])
     with pytest.raises(ValueError, match="Discrete"):
         tile_coder(gymnasium.make("Pendulum-v1"))
     with pytest.raises(ValueError, match="Box"):

@@ -61,11 +61,13 @@ def test_setting_is_frozen_and_travels():
 
 
 def test_setting_prints_readably():
-    text = str(ControlSetting(sigma=0.3, sigma_noise=0.01, v="lagged", sigma_decay=0.95, sigma_clipped=True))
-    assert "sigma~N(0.3, 0.01^2) per step, clipped" in text
-    assert "lagged v" in text
-    assert "sigma *= 0.95 per episode" in text
-    assert str(ControlSetting(method="semi-gradient")).startswith("semi-gradient Q(sigma=0.5")
+    plain = "gamma=0.99, alpha=0.001, eta=1, greedy target, epsilon=0.1, p=1024 (int), 8 tilings, 400 episodes of"
+    assert str(ControlSetting()) == f"GQ(sigma=0.5, lam=0.99), {plain} at most 5000 steps"
+    noisy = ControlSetting(sigma=0.3, sigma_noise=0.01, v="lagged", sigma_decay=0.95, sigma_clipped=True, max_steps=99)
+    law = "sigma~N(0.3, 0.01^2) per step, clipped"
+    assert str(noisy) == f"GQ({law}, lam=0.99), sigma *= 0.95 per episode, lagged v, {plain} at most 99 steps"
+    semi = str(ControlSetting(method="semi-gradient"))
+    assert semi == f"semi-gradient Q(sigma=0.5, lam=0.99), {plain} at most 5000 steps"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_bad_settings_are_named(changes, message):
         (lambda: run_control(SHORT, 1, 0, first_run=-1), "first_run is -1"),
         (lambda: run_control(SHORT, 1, 0, engine="slow"), "engine is 'slow'"),
         (lambda: run_control(SHORT, 1, 0, weights=1), "^weights is 1"),
-        (lambda: run_control(SHORT, 2**30, 0), "^runs is 1073741824; it should be smaller"),
+        (lambda: run_control(SHORT, 2**62, 0), "^runs is 4611686018427387904; it should be smaller"),
         (lambda: run_control(SHORT, 2**20, 0, weights=True), "^runs is 1048576; it should be smaller"),
         (lambda: run_control("x", 1, 0), "^setting is 'x'; it should be a ControlSetting"),
     ],

@@ -204,6 +204,33 @@ def test_long_run_covariance_by_brute_force_over_lags():
         long_run_covariance(problem, tables.u, theta + 1.0, 0.5)
 
 
+def test_long_run_covariance_asks_for_a_continuing_chain_in_its_stationary_law():
+    rewards = [[1.0, 0.0], [-2.0, 0.5]]
+    domain = two_state(0.9, rewards=rewards).problem  # its p_trace is p_mu again, in an array of its own
+    same = PredictionProblem(domain.features, domain.p_mu, domain.p_pi, domain.rewards, domain.xi, 0.9)
+    bootstrap, theta = domain.features, domain.fixed_point(1.0, 0.5)
+    wanted = long_run_covariance(same, bootstrap, theta, 0.5)
+    assert np.array_equal(long_run_covariance(domain, bootstrap, theta, 0.5), wanted)
+    with pytest.raises(ValueError, match=r"^problem has episodes that end"):
+        long_run_covariance(two_state(0.9, "bootstrap", rewards=rewards).problem, bootstrap, theta, 0.5)
+    view = CorrectedProblem.of(domain, "weighted")  # its chains are P^π, its ξ that of P^μ
+    with pytest.raises(ValueError, match=r"^problem has a xi that p_mu changes; it should be the stationary law"):
+        long_run_covariance(view, bootstrap, theta, 0.5)
+
+
+def test_a_problem_and_an_mdp_of_other_sizes_are_refused():
+    _, _, _, problem = instance(16, 3, 2, features=2)
+    other = random_mdp(np.random.default_rng(17), 2, 2)
+    half = np.full((2, 2), 0.5)
+    for noise in (lambda: corrected_noise(other, half, half, problem, [1.0, 0.0], [0.0, 1.0], 0.5),
+                  lambda: gq_noise(other, half, problem, [1.0, 0.0], [0.0, 1.0], 0.5)):  # fmt: skip
+        with pytest.raises(ValueError, match=r"^problem has 6 indices; it should have 4, the pairs of mdp$"):
+            noise()
+    tables = variant_tables(other, half, half, np.eye(4)[:, :2], 0.5, "corrected")
+    with pytest.raises(ValueError, match=r"^tables has u of shape \(4, 2\); it should be \(6, 2\) for problem$"):
+        gq_ensemble(problem, tables, np.zeros((1, 3), dtype=int), np.zeros(2), lam=0.5, alpha=0.1, beta=0.1)
+
+
 def test_stationary_error_of_gq_agrees_with_runs_at_a_small_step_size():
     mdp, mu, pi, problem = instance(14, 3, 2, features=2)
     view, tables = CorrectedProblem.of(problem), variant_tables(mdp, mu, pi, problem.features, 0.5, "corrected")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gqlib import FiniteMDP
-from gqlib.domains.episodes import Episode, sample_episode
+from gqlib.domains.episodes import Episode, TabularTask, sample_episode
 from gqlib.domains.gridworld import COLUMNS, windy_gridworld
 from gqlib.domains.random_walk import LEFT, RIGHT, random_walk
 
@@ -114,6 +114,17 @@ def test_same_generator_same_episode():
 def test_bad_input_is_refused_by_name(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_task_keeps_its_own_start_law_and_never_starts_at_an_end():
+    mdp, start = FiniteMDP([[[0.0, 1.0]], [[0.0, 0.0]]], [[2.0], [0.0]], 1.0, terminal=[1]), [1.0, 0.0]
+    task = TabularTask(mdp, start)
+    start[0] = 7.0
+    assert task.start.tolist() == [1.0, 0.0]
+    with pytest.raises(ValueError, match="read-only"):
+        task.start[0] = 0.5
+    with pytest.raises(ValueError, match=r"^start is \[0, 1\]; it should give no weight to a terminal state"):
+        TabularTask(mdp, [0, 1])
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,16 @@ def test_dynamic_sigma_is_measured_at_its_mean_of_the_time():
     assert result.mspbe()[0, 25] == pytest.approx(problem.mspbe(result.theta[0, 25], result.sigma_means[25], 0.0))
 
 
+def test_a_sigma_that_decays_by_episodes_has_no_mean_that_all_runs_share():
+    star = PredictionSetting("baird_star", sigma=0.8, sigma_decay=0.5, steps=4, kept=2)  # no episodes: by steps
+    np.testing.assert_array_equal(run_prediction(star, 1, 0).sigma_means, [0.8, 0.4, 0.1])
+    chain = PredictionSetting("boyan_chain", sigma=0.8, sigma_decay=0.5, steps=200, kept=2)
+    result = run_prediction(chain, 2, 0)
+    assert np.isfinite(result.error()).all()
+    with pytest.raises(ValueError, match=r"^sigma_decay is 0\.5; .* so it should be 1$"):
+        result.mspbe()
+
+
 def test_empirical_measure_uses_each_runs_own_data():
     result = run_prediction(BOYAN, 3, seed=2, first_run=5)
     values = result.empirical_mspbe(seed=2, first_run=5)

@@ -5,10 +5,12 @@ import json
 
 import numpy as np
 import pytest
+import xarray
 
 from gqlib.evaluation import PredictionSetting, run_prediction
-from gqlib.grids import GridSetting, grid_runs, grid_summary
+from gqlib.grids import GridSetting, find, grid_runs, grid_summary
 from gqlib.measures import mixture_value
+from gqlib.reports import grid_report
 from gqlib.results import collect, load_results, recompute, save_results
 from gqlib.store import Store, canonical_json
 from gqlib.sweep import Experiment, run_sweep
@@ -120,6 +122,26 @@ def test_setting_survives_json():
 def test_refusals_name_the_argument(changes, named):
     with pytest.raises(ValueError, match=named):
         dataclasses.replace(GRID, **changes)
+
+
+def test_a_setting_that_a_dataset_lacks_is_refused_whatever_the_dataset_is_called():
+    one, two = (GridSetting("boyan_chain", (0.0,), (alpha,), (1.0,)) for alpha in (0.1, 0.2))
+    data = xarray.Dataset({"mspbe": ("setting", [3.0])}, {"key": ("setting", [one.key])})
+    assert find(data, one)["mspbe"] == 3.0
+    with pytest.raises(ValueError, match=r"^setting is GridSetting\(.*; it should be one of those of the dataset"):
+        find(data, two)
+
+
+def test_a_report_says_so_where_some_run_diverged_in_every_cell():
+    dims, ones = ("setting", "sigma", "alpha", "eta"), np.ones((2, 1, 2, 1))
+    diverged = np.array([[[[0.1], [0.2]]], [[[0.1], [0.0]]]])
+    labels = {"domain": "boyan_chain", "options": "[]", "learner": "gq", "lam": 0.9}
+    data = xarray.Dataset({"mspbe": (dims, ones), "diverged": (dims, diverged)})
+    lines = grid_report(data.assign_coords({name: ("setting", [value] * 2) for name, value in labels.items()}))
+    assert [line.partition(": ")[2] for line in lines.splitlines()] == [
+        "in every cell of (1, 2, 1) some run diverged",
+        "smallest late MSPBE 1 at cell (0, 1, 0) of (1, 2, 1)",
+    ]
 
 
 def test_baselines_are_measured_where_they_aim():

@@ -170,6 +170,13 @@ def test_the_ensemble_refuses_paths_of_unequal_length():
         )
 
 
+def test_a_lagged_step_takes_whatever_v_one_has_returned():
+    zero, setting = [0.0], {"sigma": 0.0, "lam": 0.0, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
+    first = gq_step_lagged(zero, zero, zero, [[0.0]], [1e40], 0.0, zero, [1e40], **setting)
+    assert first[3].item() == pytest.approx(1e80)
+    assert gq_step_lagged(*first[:4], [1.0], 0.0, zero, zero, **setting)[4] == 0.0
+
+
 def test_a_step_that_overflows_is_refused_by_name():
     zero, one, setting = [0.0], [1.0], {"sigma": 0.0, "lam": 0.0, "gamma": 0.9}
     with np.errstate(over="ignore", invalid="ignore"):

@@ -265,6 +265,8 @@ def test_rows_of_other_states_must_sum_to_one_where_a_terminal_row_is_short():
     moves = np.array([[[0.5, 0.4]], [[0.0, 0.0]]])
     with pytest.raises(ValueError, match=r"^transitions sums to 0\.9"):
         FiniteMDP(moves, [[0.0], [0.0]], 0.9, terminal=[1])
+    with pytest.raises(ValueError, match=r"^transitions sums to 0\.9 at \(1, 0\); it should sum to 1$"):
+        FiniteMDP(moves[::-1, :, ::-1], [[0.0], [0.0]], 0.9, terminal=[0])
     moves[0, 0, 1] = 0.5
     assert FiniteMDP(moves, [[0.0], [0.0]], 0.9, terminal=[1]).is_terminal.tolist() == [False, True]
 

@@ -321,8 +321,9 @@ def test_episodic_problems_need_a_start_and_an_end():
     one = [[1.0], [1.0]]
     with pytest.raises(ValueError, match=r"^start is None; with terminal states .* where episodes begin$"):
         PredictionProblem.on_pairs(mdp, one, one, np.eye(2))
-    with pytest.raises(ValueError, match=r"^start is .*; it should give weight to a state that is not terminal"):
-        PredictionProblem.on_pairs(mdp, one, one, np.eye(2), start=[0.0, 1.0])
+    for make in (PredictionProblem.on_pairs, PredictionProblem.on_states):
+        with pytest.raises(ValueError, match=r"^start is \[0, 1\]; it should give weight to a state that is not"):
+            make(mdp, one, one, np.eye(2), start=[0, 1])
     problem = PredictionProblem.on_pairs(mdp, one, one, [[1.0], [0.0]], start=[1.0, 0.0])
     np.testing.assert_allclose(problem.fixed_point(0.5, 0.5), [2.0])
     continuing = random_mdp(np.random.default_rng(0), 2, 1)
@@ -424,7 +425,7 @@ def test_what_rounding_would_take_is_refused_by_name():
     rare = 1e-8  # two rare events in turn: an episode takes 1e16 steps
     moves = [[[1 - rare, rare, 0.0]], [[1 - rare, 0.0, rare]], [[0.0, 0.0, 1.0]]]
     slow, one = FiniteMDP(moves, np.zeros((3, 1)), 1.0, terminal=[2]), np.ones((3, 1))
-    with pytest.raises(ValueError, match=r"^1 is 1\.0; .*; mu should end episodes sooner$"):
+    with pytest.raises(ValueError, match=r"^mu ends episodes so late that .*; it should end them sooner$"):
         PredictionProblem.on_states(slow, one, one, np.eye(3), start=[1.0, 0.0, 0.0])
     near = two_state(1.0 - 1e-16).problem
     with pytest.raises(ValueError, match=r"^gamma·lam is 0\.9999999999999999; .*; it should be further below 1$"):
@@ -443,6 +444,17 @@ def test_a_fixed_point_that_rounding_may_have_made_is_refused():
     (sigma,) = critical_sigma(problem, 0.0)
     with pytest.raises(np.linalg.LinAlgError, match=r"^sigma is .* and lam is 0; there A is so near to singular"):
         problem.fixed_point(sigma + 1e-12, 0.0)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 0.99])
+@pytest.mark.parametrize("lam", [0.0, 0.9, 1.0])
+def test_a_fixed_point_of_zero_is_found_although_it_has_no_digits(gamma, lam):
+    """Gains and losses in turn that one constant feature averages out: θ* = 0, and A is regular."""
+    swap, payments = [[0.0, 1.0], [1.0, 0.0]], [0.1, -0.1]
+    problem = PredictionProblem([[1.0], [1.0]], swap, swap, payments, [0.5, 0.5], gamma)
+    assert abs(problem.fixed_point(0.5, lam).item()) < 1e-14
+    shifted = PredictionProblem([[1.0], [1.0]], swap, swap, [0.1, -0.1 + 1e-9], [0.5, 0.5], gamma)
+    assert shifted.fixed_point(0.5, lam).item() == pytest.approx(0.5e-9 / (1.0 - gamma), rel=1e-5)
 
 
 def test_ranks_of_A_where_an_eigenvalue_vanishes():
@@ -519,7 +531,7 @@ def test_features_are_named_where_they_are_refused(build):
     mdp, policy = random_mdp(rng, 3, 2, 0.9), random_policy(rng, 3, 2)
     with pytest.raises(ValueError, match=r"^features has shape \(5, 2\)"):
         build(mdp, policy, policy, np.ones((5, 2)))
-    with pytest.raises(ValueError, match=r"^start is array\(\[0\..*\]\); without terminal states"):
+    with pytest.raises(ValueError, match=r"^start is \[0\.25, 0\.25, 0\.5\]; without terminal states"):
         build(mdp, policy, policy, np.eye(6), start=[0.25, 0.25, 0.5])
 
 
@@ -527,7 +539,7 @@ def test_weights_of_visits_are_named_where_they_are_refused():
     chain = np.full((2, 2), 0.5)
     with pytest.raises(ValueError, match=r"^xi has shape \(3,\)"):
         PredictionProblem(np.eye(2), chain, chain, np.ones(2), np.ones(3), 0.9)
-    with pytest.raises(ValueError, match=r"^xi is array\(\[ 1\., -1\.\]\); weights of visits should be"):
+    with pytest.raises(ValueError, match=r"^xi is \[1\.0, -1\.0\]; weights of visits should be"):
         PredictionProblem(np.eye(2), chain, chain, np.ones(2), [1.0, -1.0], 0.9)
 
 

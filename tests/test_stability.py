@@ -133,6 +133,8 @@ def test_a_complex_pair_that_crosses_and_returns_within_the_grid_is_found():
 def test_features_that_are_zero_have_no_crossings():
     base = two_state(0.9).problem
     nothing = PredictionProblem(np.zeros((4, 2)), base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
+    with pytest.raises(ValueError, match=r"^problem has features that are zero wherever it goes"):
+        phase_diagram(nothing, [0.0], [0.0])
     assert critical_sigma(nothing, 0.5).size == 0
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from gqlib import PredictionProblem
 from gqlib.domains import baird_star, random_problem, two_state
 from gqlib.stability import joint, joint_matrix, spectral_abscissa
 from gqlib.timescales import (
@@ -148,6 +149,11 @@ def test_bad_input_is_refused_by_name():
         rare_action_problem(RARE, epsilon=0.0)
     with pytest.raises(ValueError, match="eta"):
         search_rare_action([1.0], 0.0)
+    swap = [[0.0, 1.0], [1.0, 0.0]]
+    blind = PredictionProblem(np.zeros((2, 2)), swap, swap, [1.0, 0.0], [0.5, 0.5], 0.9)
+    for find in (sufficient_eta, necessary_eta, eta_crossings, eta_star):
+        with pytest.raises(ValueError, match=r"^problem has no feature but zero"):
+            find(blind, 0.5, 0.5)
 
 
 def test_conditional_mean_given_the_pair_is_not_the_mean_field():

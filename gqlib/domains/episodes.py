@@ -64,7 +64,7 @@ class Episode:
         for name in ("states", "actions"):
             values = check.array(name, getattr(self, name), (len(rewards) + 1,))
             if (values < 0).any() or (values != np.floor(values)).any():
-                raise ValueError(f"{name} is {check.brief(values)}; it should hold whole numbers from 0")
+                raise ValueError(f"{name} is {check.brief(getattr(self, name))}; it should hold whole numbers from 0")
             indices = values.astype(np.intp)
             indices.setflags(write=False)
             object.__setattr__(self, name, indices)
@@ -85,6 +85,14 @@ class Episode:
             )
 
 
+def _start_law(mdp: FiniteMDP, start: ArrayLike) -> Array:
+    """Where episodes start, (S,): never in a terminal state, which nothing leads out of."""
+    law = check.distributions("start", start, (mdp.n_states,))
+    if law[mdp.is_terminal].any():
+        raise ValueError(f"start is {check.brief(start)}; it should give no weight to a terminal state")
+    return law
+
+
 def sample_episode(
     mdp: FiniteMDP, policy: ArrayLike, start: ArrayLike, rng: np.random.Generator, *, max_steps: int = 100_000
 ) -> Episode:
@@ -101,9 +109,7 @@ def sample_episode(
     """
     check.instance("mdp", mdp, FiniteMDP)
     nu = np.cumsum(mdp.policy(policy), axis=1)
-    begin = check.distributions("start", start, (mdp.n_states,))
-    if begin[mdp.is_terminal].any():
-        raise ValueError(f"start is {check.brief(start)}; it should give no weight to a terminal state")
+    begin = _start_law(mdp, start)
     check.generator("rng", rng)
     limit = check.integer("max_steps", max_steps, low=1)
     moves = np.cumsum(mdp.transitions, axis=2)
@@ -142,7 +148,7 @@ class TabularTask:
 
     def __post_init__(self) -> None:
         check.instance("mdp", self.mdp, FiniteMDP)
-        check.distributions("start", self.start, (self.mdp.n_states,))
+        object.__setattr__(self, "start", check.frozen(_start_law(self.mdp, self.start)))
 
     def episode(self, policy: ArrayLike, rng: np.random.Generator, *, max_steps: int = 100_000) -> Episode:
         """An episode under `policy`; every random number comes from `rng`."""

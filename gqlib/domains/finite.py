@@ -84,9 +84,10 @@ class Chain:
 
     >>> moves, only, first = np.array([[[0.0, 1.0]], [[1.0, 0.0]]]), np.ones((2, 1)), np.array([1.0, 0.0])
     >>> for ends_on in ([False, False], [False, True]):
-    ...     Chain(moves, only, first, np.array(ends_on)).walk(np.full((5, 3), 0.5)).states.tolist()
-    [0, 1, 0, 1]
-    [0, 0, 0, 0]
+    ...     chain = Chain(moves, only, first, np.array(ends_on))
+    ...     chain.has_episodes, chain.walk(np.full((5, 3), 0.5)).states.tolist()
+    (False, [0, 1, 0, 1])
+    (True, [0, 0, 0, 0])
     """
 
     transitions: Array
@@ -101,6 +102,11 @@ class Chain:
         for table in sums:
             table[table > _WHOLE] = 1.0
         object.__setattr__(self, "cumulative", sums)
+
+    @property
+    def has_episodes(self) -> bool:
+        """Whether walks end and start anew."""
+        return bool(self.ends_on.any()) or self.horizon > 0
 
     def walk(self, draws: Array) -> Path:
         """The path that (T + 1, 3) uniform numbers decide: arrival, action, and a new start where one is needed.
@@ -242,7 +248,7 @@ def _problem(features: Array, chain: Chain, pi: Array, rewards: Array, gamma: fl
         p_trace = np.asarray(np.kron(alive, p_trace), dtype=np.float64)
         start = np.concatenate([start, np.zeros(len(p_mu) - len(start))])
         reward = np.tile(reward, chain.horizon + 1)
-    if chain.horizon or ends.any():
+    if chain.has_episodes:
         visits = np.linalg.solve(np.eye(len(p_trace)) - p_trace.T, start)
         xi = np.clip(visits, 0.0, None) / visits.sum()
     else:

@@ -54,4 +54,4 @@ def windy_gridworld(astray: float = 0.1, gamma: float = 1.0) -> TabularTask:
     goal, start = GOAL[0] * COLUMNS + GOAL[1], np.zeros(ROWS * COLUMNS)
     start[START[0] * COLUMNS + START[1]] = 1.0
     rewards = np.full(transitions.shape[:2], -1.0)
-    return TabularTask(FiniteMDP(transitions, rewards, gamma, terminal=(goal,)), check.frozen(start))
+    return TabularTask(FiniteMDP(transitions, rewards, gamma, terminal=(goal,)), start)

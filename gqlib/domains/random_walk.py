@@ -45,4 +45,4 @@ def random_walk(length: int = 19, gamma: float = 1.0) -> TabularTask:
     rewards[1, LEFT], rewards[length, RIGHT] = -1.0, 1.0
     start = np.zeros(states)
     start[(length + 1) // 2] = 1.0
-    return TabularTask(FiniteMDP(moves, rewards, gamma, terminal=(0, length + 1)), check.frozen(start))
+    return TabularTask(FiniteMDP(moves, rewards, gamma, terminal=(0, length + 1)), start)

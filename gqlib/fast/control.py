@@ -1,11 +1,11 @@
 r"""GQ(sigma, lambda) on the mountain car at a cost of O(K |A|) per step, whatever the number p of features.
 
 As printed, Algorithm 1 costs O(p) per step, because the trace e is dense. Only K features per action are
-active, though, so the rest can wait. With :math:`\rho = \gamma\lambda` write
+active, though, so the rest can wait. Write
 
 .. math:: e = cE, \quad \theta = T + gE, \quad \omega = W + \eta gE, \quad m = e^\top\omega, \quad n = \|e\|^2.
 
-- Decay of the trace: :math:`c \leftarrow \rho c`, one multiplication for all p entries.
+- Decay of the trace: :math:`c \leftarrow \gamma\lambda c`, one multiplication for all p entries.
 - The terms :math:`\alpha\delta e` and :math:`\beta\delta e` of (26) and (25), :math:`\beta = \eta\alpha`:
   :math:`g \leftarrow g + \alpha\delta c`, one addition.
 - :math:`e \leftarrow e + \phi`: on the K rows of phi, :math:`E_i \leftarrow E_i + 1/c`, and
@@ -13,8 +13,9 @@ active, though, so the rest can wait. With :math:`\rho = \gamma\lambda` write
 - :math:`\omega \leftarrow \omega - \beta\phi(\phi^\top\omega)`: the same rows. All changes of a row are one add.
 - The correction :math:`-\alpha\gamma\{(\sigma - \lambda)\phi' + (1 - \sigma) E_\pi\phi'\}\, m`: rows of the next
   state; what falls on phi' itself waits for the next step's add.
-- :math:`m \leftarrow \rho m + \phi^\top\omega`, then :math:`m + \beta(\delta n - (e^\top\phi)(\phi^\top\omega))`;
-  :math:`n \leftarrow \rho^2 n + 2\rho\, e^\top\phi + \|\phi\|^2`.
+- :math:`m \leftarrow \gamma\lambda m + \phi^\top\omega`, then
+  :math:`m + \beta(\delta n - (e^\top\phi)(\phi^\top\omega))`;
+  :math:`n \leftarrow \gamma^2\lambda^2 n + 2\gamma\lambda\, e^\top\phi + \|\phi\|^2`.
 
 Flush: when c falls below `FLUSH_BELOW`, add gE to T and its multiple to W, multiply E by c, and start again
 with c = 1, g = 0, on the rows whose trace is not zero. Rounding errors grow like 1e-16 divided by that threshold
@@ -201,8 +202,8 @@ def run(
     for its sums.
     """
     tilings = len(shape)
-    rho = gamma * lam
-    inverse_rho = 1.0 / rho if rho > 0.0 else 0.0
+    decay = gamma * lam
+    inverse_decay = 1.0 / decay if decay > 0.0 else 0.0
     beta = eta * alpha
     third = epsilon / 3.0
     live_count = 0
@@ -239,21 +240,21 @@ def run(
                 sigma = noisy(sigma_mean, sigma_noise, sigma_clipped, z_block[natural(z_used)])
                 z_used += 1
 
-            # e = rho e + phi, with what waits for the rows of phi, and omega -= beta phi (phi . omega)
+            # e = gamma lam e + phi, with what waits for the rows of phi, and omega -= beta phi (phi . omega)
             norm = np.float64(table[natural(row + 3 * tilings + action)])
             phi_omega = sum_w + eta * g * sum_e
             phi_trace = c * sum_e
             value = sum_t + g * sum_e + waiting * norm
-            decayed = c * rho
+            decayed = c * decay
             if decayed < flush_below:
                 live_count = flush(weights, live, live_count, g, eta * g, decayed)
                 c, inverse_c, g = 1.0, 1.0, 0.0
             else:
                 c = decayed
-                inverse_c *= inverse_rho
-            n = rho * rho * n + 2.0 * rho * phi_trace + norm
-            m = rho * m + phi_omega
-            phi_trace = rho * phi_trace + norm
+                inverse_c *= inverse_decay
+            n = decay * decay * n + 2.0 * decay * phi_trace + norm
+            m = decay * m + phi_omega
+            phi_trace = decay * phi_trace + norm
             add_t = waiting - g * inverse_c
             add_w = -eta * g * inverse_c - beta * phi_omega
             waiting = 0.0

@@ -5,7 +5,7 @@ depends on (domain, seed, run) alone, so that every setting of a run sees the sa
 
     GQ(σ, λ)         Eqs. (25)–(26), v of the same step: `gqlib.learners.gq_step`
     semi-gradient    Eq. (10), backward view: `gqlib.learners.semi_gradient_step`
-    TDC(λ), GTD2     weighted by ρ: `gqlib.gradient_td`
+    TDC(λ), GTD2     weighted by ρ: `gqlib.gradient_td`; on pairs TDC(λ) is GQ(λ) of Maei and Sutton
 
 The correction is u = σ(1−λ)φ' + (1−σ)(E − λφ') = mix − λφ', computed in the second form, in which σ enters through
 E + σ(φ' − E) alone: where φ' = E, σ drops out to the bit.
@@ -23,6 +23,7 @@ from numba import njit
 from gqlib._validate import Array
 from gqlib.domains.cart_pole import ACTION_COST, NOISE_DEVIATION, START, STATE_COST, CartPole, G, Walker
 from gqlib.domains.finite import Chain, FiniteDomain, Path, WeightedTrajectory
+from gqlib.fast import COMPILE
 from gqlib.fast.rng import SIGMA, TRAJECTORY, normal, seed_state, uniform
 
 __all__ = ["trajectory"]
@@ -31,7 +32,7 @@ LEARNERS = {"gq": 0, "semi-gradient": 1, "tdc": 2, "gtd2": 3}
 BOUND = 1e10  # a weight beyond this has diverged: the run stops there and is counted
 
 
-@njit(fastmath=False, cache=True)
+@njit(**COMPILE)
 def uniforms(state: Any, rows: Any, columns: Any) -> Any:
     """A table of uniform numbers, filled row by row."""
     table = np.empty((rows, columns))
@@ -41,7 +42,7 @@ def uniforms(state: Any, rows: Any, columns: Any) -> Any:
     return table
 
 
-@njit(fastmath=False, cache=True)
+@njit(**COMPILE)
 def normals(state: Any, rows: Any, columns: Any) -> Any:
     """A table of standard normal numbers, filled row by row."""
     table = np.empty((rows, columns))
@@ -51,7 +52,7 @@ def normals(state: Any, rows: Any, columns: Any) -> Any:
     return table
 
 
-@njit(fastmath=False, cache=True)
+@njit(**COMPILE)
 def _pick(cumulative: Any, u: Any) -> Any:
     """The first index whose cumulative probability exceeds u."""
     index = 0
@@ -60,7 +61,7 @@ def _pick(cumulative: Any, u: Any) -> Any:
     return index
 
 
-@njit(fastmath=False, cache=True)
+@njit(**COMPILE)
 def _walk_chain(draws: Any, start: Any, mu: Any, after: Any, ends_on: Any, horizon: Any) -> Any:
     steps = len(draws) - 1
     path = np.empty((4, steps), dtype=np.int64)
@@ -92,7 +93,7 @@ def walk_chain(chain: Chain, draws: Array) -> Path:
     return Path(states, actions, arrivals, next_actions, ends)
 
 
-@njit(fastmath=False, cache=True)
+@njit(**COMPILE)
 def _walk_pole(draws: Any, start: Any, loop: Any, gain: Any, push: Any, deviation: Any) -> Any:
     steps = len(draws)
     states = np.empty((steps + 1, 4))
@@ -141,7 +142,7 @@ def sigma_normals(steps: int, seed: int, run: int) -> Array:
     return np.asarray(normals(seed_state(seed, run, SIGMA), steps, 1)[:, 0])
 
 
-@njit(fastmath=False, cache=True)
+@njit(**COMPILE)
 def learn(
     phi: Any,
     reward: Any,
@@ -162,7 +163,8 @@ def learn(
 ) -> Any:
     """Weights before the first step and after every `every` steps, (T // every + 1, d), and the step of divergence.
 
-    That step is −1 where no weight exceeded `bound`; rows after it are NaN.
+    That step is −1 where no weight exceeded `bound`; rows after it are NaN. With `pairs`, TDC and GTD2 bootstrap from
+    the expected features, and φ_k has no weight.
     """
     steps, size = phi.shape
     kept = np.full((steps // every + 1, size), np.nan)

@@ -32,14 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
+from gqlib.control_setting import LARGEST_MEMORY, MEMORIES, MOST_TILINGS
 from gqlib.domains import mountain_car as car
 from gqlib.tiles3 import IHT
 
 __all__ = ["MEMORIES", "TileTable", "make_memory", "scaled", "tile_table"]
 
-MEMORIES = ("int", "iht")
 TILES_PER_SIDE = 8
-INDEX_LIMIT = 2**16  # indices are stored in 16 bits
 ROW_ALIGNMENT = 32  # entries of 2 bytes in a cache line of 64
 TUPLE_HASH = 7081850399381545063  # of (0, -3, 2, 1), where tiles are hashed as in tiles3
 
@@ -206,8 +205,8 @@ def tile_table(p: int, tilings: int = 8, memory: str = "int") -> TileTable:
     >>> len(tile_table(2048).used), len(tile_table(2048, memory="iht").used)
     (1136, 1944)
     """
-    check.integer("p", p, low=1, high=INDEX_LIMIT)
-    check.integer("tilings", tilings, low=1, high=32)
+    check.integer("p", p, low=1, high=LARGEST_MEMORY)
+    check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
     if hash((0, -3, 2, 1)) != TUPLE_HASH:
         raise RuntimeError("tile indices need the tuple hash of 64-bit CPython 3.8 or later")
     store = make_memory(memory, p, tilings)

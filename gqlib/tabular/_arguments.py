@@ -13,8 +13,7 @@ from gqlib.domains.episodes import Episode
 def table_for(q: ArrayLike, episode: Episode) -> Array:
     """A new (S, A) table with the values of `q`, large enough for the episode."""
     table = check.array("q", q, (None, None))
-    if not isinstance(episode, Episode):
-        raise ValueError(f"episode is {check.brief(episode)}; it should be an Episode")
+    check.instance("episode", episode, Episode)
     for axis, name in enumerate(("states", "actions")):
         largest = int(np.max(getattr(episode, name)))
         if largest >= table.shape[axis]:

@@ -47,9 +47,10 @@ class _World:
     """Draws of start states, moves and ε-greedy actions from one stream of uniform numbers."""
 
     def __init__(self, task: TabularTask, epsilon: float, draw: Callable[[], float]) -> None:
+        check.instance("task", task, TabularTask)
         self.begin = np.cumsum(task.start)
         self.moves = np.cumsum(task.mdp.transitions, axis=2)
-        self.epsilon, self.draw = epsilon, draw
+        self.epsilon, self.draw = check.scalar("epsilon", epsilon, low=0.0, high=1.0), check.function("draw", draw)
 
     def start(self) -> int:
         return int(np.searchsorted(self.begin, self.draw() * self.begin[-1], side="right"))
@@ -96,10 +97,8 @@ def n_step_q_sigma_control(
     >>> returns.tolist(), q[1].tolist()
     ([-1.0, 1.0, 1.0], [-0.5, 0.75])
     """
-    check.instance("task", task, TabularTask)
-    check.function("draw", draw)
+    world = _World(task, epsilon, draw)
     sigmas, alpha = check.array("sigma", sigma, (None,)), step_size(alpha)
-    world = _World(task, check.scalar("epsilon", epsilon, low=0.0, high=1.0), draw)
     n, limit, mdp = check.integer("n", n, low=1), check.integer("max_steps", max_steps, low=1), task.mdp
     table, returns = np.zeros(mdp.rewards.shape), np.zeros(len(sigmas))
     for episode, s in enumerate(sigmas):
@@ -151,10 +150,8 @@ def q_sigma_lambda_control(
     >>> returns.tolist(), q[1].tolist()  # as in `n_step_q_sigma_control`: an episode has one step
     ([-1.0, 1.0, 1.0], [-0.5, 0.75])
     """
-    check.instance("task", task, TabularTask)
-    check.function("draw", draw)
+    world = _World(task, epsilon, draw)
     sigmas, alpha = check.array("sigma", sigma, (None,)), step_size(alpha)
-    world = _World(task, check.scalar("epsilon", epsilon, low=0.0, high=1.0), draw)
     lam, limit = check.scalar("lam", lam, low=0.0, high=1.0), check.integer("max_steps", max_steps, low=1)
     mdp = task.mdp
     table, returns = np.zeros(mdp.rewards.shape), np.zeros(len(sigmas))

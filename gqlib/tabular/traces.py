@@ -138,9 +138,9 @@ def td_error_return(
     3.5
     """
     errors = td_errors(q, episode, pi, sigma=sigma, gamma=gamma)
-    t, rho = check.integer("t", t, low=0, high=len(episode) - 1), discount(gamma) * _decay(lam)
+    t, decay = check.integer("t", t, low=0, high=len(episode) - 1), discount(gamma) * _decay(lam)
     start = np.asarray(q, dtype=float)[episode.states[t], episode.actions[t]]
-    return float(start + errors[t:] @ rho ** np.arange(len(episode) - t))
+    return float(start + errors[t:] @ decay ** np.arange(len(episode) - t))
 
 
 def lambda_return(q: ArrayLike, episode: Episode, t: int, *, lam: float, gamma: float) -> float:
