@@ -7,7 +7,8 @@ stops. Three things are added here.
 
 *Tests.* "Better than both ends" is one hypothesis against two: it is shown only if both one-sided paired t-tests show
 it, so its p-value is the larger of the two (an intersection-union test, of exact level without any correction for the
-pair). The n p-values of a cell are then corrected by Holm's method. The same goes for "worse than both".
+pair). The n p-values of a cell are then corrected by Holm's method. The same goes for "worse than both", and for
+"between the ends", better than one and worse than the other: there are two ways to be that, so twice the smaller.
 
 *Repetitions.* The procedure is repeated on runs drawn with replacement from those at hand, whole runs for all σ
 together, or on disjoint blocks of them. Sums of integer scores are exact, so winners and counts do not depend on a
@@ -140,9 +141,14 @@ class EndComparison:
     """Interior minus the better end (lower mean), mean over runs."""
     error: Array
     """Standard error of that difference, paired."""
+    p_between: Array
+    """For each interior σ, Holm-corrected p-value of "better than one end and worse than the other"."""
 
     def shown(self, level: float = 0.05) -> CaseCounts:
-        """How many interior σ are shown to be better than both ends, are undecided, are shown to be worse."""
+        """How many interior σ are shown to be better than both ends, neither, shown to be worse than both.
+
+        Those in the middle are not all undecided: `p_between` says which of them are shown to lie between the ends.
+        """
         fraction("level", level)
         better, worse = int((self.p_better <= level).sum()), int((self.p_worse <= level).sum())
         return CaseCounts(better, self.p_better.size - better - worse, worse)
@@ -165,8 +171,10 @@ def compare_with_ends(scores: ArrayLike) -> EndComparison:
     """
     values = _cell_scores(scores)
     interior, ends = values[1:-1], (values[0], values[-1])
-    better = np.maximum(*(paired_p_values(interior, end) for end in ends))
-    worse = np.maximum(*(paired_p_values(end, interior) for end in ends))
+    lower = [paired_p_values(interior, end) for end in ends]
+    higher = [paired_p_values(end, interior) for end in ends]
+    better, worse = np.maximum(*lower), np.maximum(*higher)
+    between = 2.0 * np.minimum(np.maximum(lower[0], higher[1]), np.maximum(higher[0], lower[1]))
     best_end = min(ends, key=lambda end: float(end.mean()))
     gap = np.asarray(interior - best_end, dtype=float)
     return EndComparison(
@@ -175,6 +183,7 @@ def compare_with_ends(scores: ArrayLike) -> EndComparison:
         p_worse=holm(worse),
         difference=gap.mean(axis=1),
         error=gap.std(axis=1, ddof=1) / np.sqrt(gap.shape[1]),
+        p_between=holm(np.minimum(between, 1.0)),
     )
 
 

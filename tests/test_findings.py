@@ -67,6 +67,15 @@ def test_figure_4_depends_on_the_target_policy(stored):
         assert paired_difference(rows[3], rows[-1]).low > 0  # m = 0.5 against sigma = 1
 
 
+def test_what_figure_4_shows_is_shown_again_on_runs_made_later(stored, totals):
+    for target, alpha in PANELS:
+        rows = totals[target, alpha, 1024][[0, 5, 15, 25, 35, 45, 50]]
+        assert np.array_equal(rows[:, :100], np.round(400 * panel(stored, target, alpha)).astype(int))
+        first, new = (compare_with_ends(part).p_better <= 0.05 for part in (rows[:, :100], rows[:, 100:]))
+        assert (new >= first).all()
+        assert new.sum() == (1 if target == "greedy" else 5 if alpha == 0.002 else 0)
+
+
 def test_no_gq_setting_of_figure_4_is_shown_to_beat_sarsa(stored):
     for target, alpha in PANELS:
         fields = {"method": "semi-gradient", "target": target, "alpha": alpha, "sigma": 1.0}
@@ -74,6 +83,7 @@ def test_no_gq_setting_of_figure_4_is_shown_to_beat_sarsa(stored):
         rivals = gradient(stored, target, alpha)
         assert len(rivals) == 10
         assert (holm(paired_p_values(rivals, sarsa)) > 0.05).all()
+        assert (holm(stats.wilcoxon(rivals - sarsa, axis=1, alternative="less").pvalue) > 0.05).all()
 
 
 def test_the_semi_gradient_learner_diverges_where_gq_does_not(stored):
@@ -97,13 +107,15 @@ def squared_deviations(rows):
     return (rows - rows.mean(axis=1, keepdims=True)) ** 2
 
 
-def test_figure_5_depends_on_target_policy_and_step_size(stored):
-    less = {}
+def test_figure_5_depends_on_target_policy_and_step_size(stored, totals):
     for target, alpha in PANELS:
         rows = cell(stored["fig5"], target=target, alpha=alpha, p=1024)["score"].values
-        less[target, alpha] = compare_with_ends(squared_deviations(rows)).shown().better
-    assert less["epsilon-greedy", 0.002] > 5
-    assert min(less.values()) == 0
+        assert np.array_equal(totals[target, alpha, 1024][:, :100], np.round(400 * rows).astype(int))
+        for part in (rows, totals[target, alpha, 1024][:, 100:]):  # and again on runs made later
+            less = compare_with_ends(squared_deviations(part)).shown().better
+            many = (target, alpha) in {("epsilon-greedy", 0.002), ("greedy", 0.001)}
+            assert less > 10 if many else less < 10
+            assert less == 0 or (target, alpha) != ("epsilon-greedy", 0.001)
 
 
 def test_the_least_variable_sigma_changes_with_the_memory_size(stored):
@@ -117,6 +129,19 @@ def test_the_least_variable_sigma_changes_with_the_memory_size(stored):
             least.add(float(rows["sigma"].values[chosen][rows["score"].values[chosen].std(axis=1).argmin()]))
         changes.append(len(least) > 1)
     assert sum(changes) >= 3
+
+
+def test_which_end_varies_more_is_another_matter_at_other_memory_sizes(stored):
+    """The interval of log s(sigma = 1) / s(sigma = 0), by resampling runs, is lower at 512 and 2048 than at 1024."""
+    draws = np.random.default_rng(3).integers(0, 100, (999, 100))
+    for target, alpha in PANELS:
+        ratio = {}
+        for p in (512, 1024, 2048):
+            rows = cell(stored["fig5"], target=target, alpha=alpha, p=p)
+            ends = (rows["score"].values[rows["sigma"].values == end][0][draws].std(axis=1) for end in (0.0, 1.0))
+            low, high = ends
+            ratio[p] = np.log(high / low)
+        assert all(np.quantile(ratio[p] - ratio[1024], 0.99) < 0 for p in (512, 2048))
 
 
 # The first hundred runs were looked at before the others were made: what was said of them must hold of the others too.
@@ -150,6 +175,43 @@ def test_sigma_1_fails_in_some_runs_at_1024_and_hardly_elsewhere(stored):
     assert (never[ends["p"].values != 1024] < 0.02).all()
 
 
+def test_case_one_is_large_at_1024_without_the_runs_that_fail(stored, totals):
+    for alpha, p in product(experiments.TABLE_ALPHAS, experiments.TABLE_SIZES):
+        end = cell(stored["table2"], target="epsilon-greedy", alpha=alpha, p=p, sigma=1.0)
+        arrived = end["capped"].values[0] < 400
+        rows = totals["epsilon-greedy", alpha, p]
+        spared = case_counts(np.append(rows[:-1].mean(axis=1), rows[-1, arrived].mean())).better
+        by_medians = case_counts(np.median(rows, axis=1)).better
+        assert min(spared, by_medians) > 20 if p == 1024 else max(spared, by_medians) < 10
+
+
+def test_better_than_both_ends_is_shown_at_1024_alone_and_between_them_most_often(totals):
+    found = {key: compare_with_ends(rows) for key, rows in totals.items()}
+    better = {key: one.shown().better for key, one in found.items()}
+    assert {key for key in CELLS if better[key]} == {
+        ("greedy", 0.001, 1024),
+        ("greedy", 0.002, 1024),
+        ("epsilon-greedy", 0.002, 1024),
+    }
+    for target in experiments.TARGETS:
+        of_target = [one for key, one in found.items() if key[0] == target]
+        between = sum((one.p_between <= 0.05).sum() for one in of_target)
+        assert between > max(sum(one.shown()[k] for one in of_target) for k in (0, 2))
+    # in most runs, as against in the mean, there is a fourth cell
+    rows = totals["epsilon-greedy", 0.001, 1024]
+    tests = [stats.wilcoxon(rows[1:-1] - rows[end], axis=1, alternative="less").pvalue for end in (0, -1)]
+    assert (holm(np.maximum(*tests)) <= 0.05).sum() > 49 / 2
+
+
+def test_iht_memory_turns_the_comparison_with_sigma_1_round(stored):
+    def gap(name, target):
+        rows = cell(stored["sensitivity"], target=target, variation=name)["score"].values
+        return paired_difference(rows[1:-1].mean(axis=0), rows[-1])
+
+    assert gap("iht memory", "greedy").high < 0 < gap("alpha 0.002", "greedy").low
+    assert gap("alpha 0.01", "epsilon-greedy").low > 0 > gap("iht memory", "epsilon-greedy").high
+
+
 def test_sigma_matters_in_every_cell(totals):
     assert holm([stats.friedmanchisquare(*rows).pvalue for rows in totals.values()]).max() < 0.05
     shown = {key: compare_with_ends(rows).shown() for key, rows in totals.items()}
@@ -159,6 +221,7 @@ def test_sigma_matters_in_every_cell(totals):
     )
     assert better["greedy"] < worse["greedy"]
     assert better["epsilon-greedy"] > worse["epsilon-greedy"]
+    assert all(shown[key].worse for key in CELLS if key[0] == "greedy")
 
 
 def test_gq_diverges_with_the_greedy_target_where_eta_is_small(stored):
@@ -177,7 +240,7 @@ def test_the_procedure_of_the_paper_often_names_another_winner(totals):
     rng = np.random.default_rng(6)
     on_policy = [rows for key, rows in totals.items() if key[0] == "epsilon-greedy"]
     often = [repeat_procedure(rows, experiments.PAPER_RUNS, 500, rng).disagreement for rows in on_policy]
-    assert np.median(often) > 0.5
+    assert min(often) > 0.5
 
 
 def test_the_ranking_of_sigma_is_stable_with_the_greedy_target_and_not_with_the_other(totals):

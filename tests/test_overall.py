@@ -65,10 +65,25 @@ def test_comparison_is_the_larger_of_two_tests_with_holm():
             for row in scores[1:-1]
         ]
         assert p_values == pytest.approx(holm(np.max(both, axis=1)), rel=1e-9)
+    low, high = (
+        [[stats.ttest_rel(row, scores[end], alternative=side).pvalue for row in scores[1:-1]] for end in (0, -1)]
+        for side in ("less", "greater")
+    )
+    ways = np.maximum(low[0], high[1]), np.maximum(high[0], low[1])
+    assert found.p_between == pytest.approx(holm(np.minimum(2 * np.minimum(*ways), 1)), rel=1e-9)
+    assert (found.p_between <= 0.05).tolist() == [False, False, False, False]
     assert tuple(found.counts) == (1, 2, 1)
     assert tuple(found.shown()) == (1, 2, 1)
     assert found.difference == pytest.approx((scores[1:-1] - scores[0]).mean(axis=1))
     assert found.error == pytest.approx(stats.sem(scores[1:-1] - scores[0], axis=1))
+
+
+def test_a_row_between_the_ends_is_shown_to_be_there_whichever_end_is_the_better():
+    scores = scores_of([0.0, -0.5, 0.5, 1.5, 1.0])
+    for rows in (scores, scores[::-1]):
+        found = compare_with_ends(rows)
+        assert tuple(found.shown()) == (1, 1, 1)
+        assert (found.p_between <= 0.05).tolist() == [False, True, False]
 
 
 def test_comparison_makes_few_false_findings_if_sigma_has_no_effect():
@@ -76,6 +91,13 @@ def test_comparison_makes_few_false_findings_if_sigma_has_no_effect():
     found = [compare_with_ends(rng.exponential(1.0, (12, 60))).shown() for _ in range(300)]
     assert np.mean([counts.better > 0 for counts in found]) < 0.05
     assert np.mean([counts.worse > 0 for counts in found]) < 0.05
+
+
+def test_few_rows_equal_to_one_end_are_said_to_be_between_the_two():
+    rng = np.random.default_rng(6)
+    means = np.array([0.0] * 6 + [5.0])[:, None]  # the other end is far away: "between" hangs on one comparison
+    found = [(compare_with_ends(rng.normal(means, 1.0, (7, 60))).p_between <= 0.05).any() for _ in range(300)]
+    assert np.mean(found) < 0.05
 
 
 def test_repetitions_follow_the_law_of_the_means():
