@@ -1,5 +1,6 @@
 """Intervals, comparisons, cases I-III and granularity against closed forms, scipy and published examples."""
 
+import warnings
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from itertools import combinations, permutations
 from math import comb, nan, sqrt
@@ -22,6 +23,7 @@ from gqlib.stats import (
     student_interval,
     tolerance_interval,
 )
+from gqlib.stats.granularity import _CONVENTIONS
 from gqlib.stats.intervals import variance_interval
 
 # Efron and Tibshirani, An Introduction to the Bootstrap (1993), Table 14.1: the spatial test, first column.
@@ -93,10 +95,63 @@ class TestBootstrapInterval:
         monkeypatch.setattr("gqlib.stats.intervals.BATCH_NUMBERS", 260)
         assert bootstrap_interval(SPATIAL_A, np.random.default_rng(4), resamples=400) == whole
 
+    @pytest.mark.parametrize("numbers", [1, 26, 260])
+    def test_no_batch_is_larger_than_it_has_to_be(self, rng, monkeypatch, numbers):
+        sizes = []
+
+        def mean(runs, axis=-1):
+            sizes.append(np.size(runs))
+            return np.mean(runs, axis=axis)
+
+        monkeypatch.setattr("gqlib.stats.intervals.BATCH_NUMBERS", numbers)
+        bootstrap_interval(SPATIAL_A, rng, statistic=mean, resamples=40)
+        assert max(sizes) == max(numbers, len(SPATIAL_A))
+
+    def test_the_method_may_be_written_in_any_case(self):
+        for method in ("BCa", "percentile", "basic"):
+            spellings = {method, method.lower(), method.upper()}
+            calls = {bootstrap_interval(SPATIAL_A, np.random.default_rng(4), method=m, resamples=99) for m in spellings}
+            assert len(calls) == 1
+
+    def test_many_axes_are_those_of_the_single_settings(self, rng):
+        runs = rng.normal(size=(12, 2, 3))
+        runs[:, 1, 0] = 7.0
+        low, high = bootstrap_interval(runs, np.random.default_rng(5), resamples=200, method="percentile")
+        flat = bootstrap_interval(runs.reshape(12, 6), np.random.default_rng(5), resamples=200, method="percentile")
+        np.testing.assert_array_equal((low.ravel(), high.ravel()), flat)
+        assert low[1, 0] == high[1, 0] == 7.0
+        assert ((low < high) == [[True] * 3, [False, True, True]]).all()
+
+    @pytest.mark.parametrize("method", ["percentile", "BCa", "basic"])
+    def test_a_statistic_may_count(self, method):
+        def above(runs, axis=-1):
+            return np.sum(runs > 30, axis=axis)
+
+        def interval(statistic):
+            options = {"confidence": 0.6, "resamples": 8, "method": method}
+            return bootstrap_interval(SPATIAL_A, np.random.default_rng(3), statistic=statistic, **options)
+
+        expected = interval(lambda runs, axis=-1: above(runs, axis).astype(float))
+        assert expected.low % 1 or expected.high % 1  # between two counts, so that cutting to integers would be seen
+        assert interval(above) == interval(lambda runs: int(above(runs))) == expected
+
+    @pytest.mark.parametrize(
+        ("kind", "words"), [(UserWarning, "rough"), (RuntimeWarning, "rough"), (UserWarning, "invalid value")]
+    )
+    def test_warnings_of_a_statistic_are_not_swallowed(self, rng, kind, words):
+        def mean(runs, axis=-1):
+            if np.ndim(runs) > 1:  # not in the first call, for the sample itself
+                warnings.warn(words, kind, stacklevel=1)
+            return np.mean(runs, axis=axis)
+
+        with pytest.warns(kind, match=words):
+            bootstrap_interval(SPATIAL_A, rng, statistic=mean, resamples=20)
+
     def test_statistic_without_axis(self, rng):
         interval = bootstrap_interval(SPATIAL_A, rng, statistic=lambda x: float(np.median(x)), resamples=200)
         assert interval.low < np.median(SPATIAL_A) < interval.high
 
+    @pytest.mark.filterwarnings("error")
     def test_no_bca_where_no_single_run_matters(self, rng):
         tied = [0.0, 0.0, 0.0, 1.0, 2.0]
         with pytest.raises(ValueError, match=r"^method is 'BCa'"):
@@ -165,6 +220,11 @@ class TestStudentInterval:
         interval = student_interval(samples.mean(axis=0), samples.var(axis=0, ddof=1), 8)
         assert covered(interval, 0.0) == pytest.approx(0.95, abs=0.006)
 
+    def test_two_runs_and_runs_that_are_equal(self):
+        # The 97.5% quantile of Student's law with one degree of freedom is 12.706.
+        assert student_interval(0.0, 2.0, 2).high == pytest.approx(12.706, abs=5e-4)
+        assert student_interval([3.0, 4.0], [0.0, 1.0], 5).low[0] == 3.0
+
     @pytest.mark.parametrize(
         ("arguments", "name"),
         [((1.0, -1.0, 9), "variance"), ((1.0, [1.0, 2.0], 9), "variance"), ((1.0, 1.0, 1), "runs")],
@@ -181,6 +241,17 @@ class TestToleranceInterval:
         assert tolerance_interval(sample, coverage, confidence) == Interval(0.0, runs - 1.0)
         with pytest.raises(ValueError, match=f"^sample holds {runs - 1} runs; .* at least {runs} "):
             tolerance_interval(sample[:-1], coverage, confidence)
+
+    def test_a_level_that_is_hit_exactly_is_enough(self):
+        # The share between the ends of three runs has the law Beta(2, 2), with median 1/2.
+        assert tolerance_interval([1.0, 2.0, 3.0], 0.5, 0.5) == Interval(1.0, 3.0)
+        with pytest.raises(ValueError, match=r"^sample holds 2 runs; it should hold at least 3 "):
+            tolerance_interval([1.0, 2.0], 0.5, 0.5)
+
+    def test_how_many_runs_are_needed_is_found_at_once_for_any_coverage(self):
+        # n runs leave out a share with the law Beta(2, n - 1), nearly Gamma(2) / n; its 95% quantile is 4.7439.
+        with pytest.raises(ValueError, match=r"at least 47438646\d\d for coverage"):
+            tolerance_interval([1.0, 2.0, 3.0], 1 - 1e-9, 0.95)
 
     @pytest.mark.parametrize("runs", [60, 100, 333])
     def test_rank_agrees_with_the_binomial_form(self, runs):
@@ -230,15 +301,36 @@ class TestPairedDifference:
         assert result.p_signed_rank == pytest.approx(stats.wilcoxon(x - y).pvalue)
 
     def test_bootstrap_comes_in_with_a_generator(self, rng):
-        x, y = np.asarray(SLEEP_1), np.asarray(SLEEP_2)
+        x, y = rng.normal(size=(2, 10))
         expected = bootstrap_interval(x - y, np.random.default_rng(5), resamples=800)
         result = paired_difference(x, y, np.random.default_rng(5), resamples=800)
         assert result.interval == expected
+        assert paired_difference(x, y, np.random.default_rng(5), resamples=800, method="BCa") == result
         student = paired_difference(x, y, rng, method="student")
         assert student == paired_difference(x, y)
 
+    @pytest.mark.parametrize("method", ["BCa", "percentile", "basic"])
+    def test_level_method_and_resamples_reach_the_bootstrap(self, rng, method):
+        x, y = rng.exponential(size=(2, 10))
+        options = {"method": method, "confidence": 0.8, "resamples": 60}
+        result = paired_difference(x, y, np.random.default_rng(6), **options)
+        assert result.interval == bootstrap_interval(x - y, np.random.default_rng(6), **options)
+
+    def test_variance_ratio_by_hand(self):
+        # Deviations of x are -1, 0, 1, of y -3, -1, 4 and of x - y 2, 1, -3: variances 1, 13 and 7.
+        x, y = np.array([1.0, 2.0, 3.0]), np.array([0.0, 2.0, 7.0])
+        for scale in (1.0, 1e-3, 1e3):
+            assert paired_difference(scale * x, scale * y).variance_ratio == pytest.approx(7 / 14, rel=1e-12)
+        assert np.isnan(paired_difference([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]).variance_ratio)
+
+    def test_zero_differences_keep_their_ranks(self):
+        x, y = np.array([1.0, 5.0, 3.0, 8.0, 4.0, 9.0, 2.0]), np.array([1.0, 3.0, 3.0, 5.0, 8.0, 4.0, 1.0])
+        pratt, wilcox = (stats.wilcoxon(x - y, zero_method=zeros).pvalue for zeros in ("pratt", "wilcox"))
+        assert paired_difference(x, y).p_signed_rank == pytest.approx(pratt, rel=1e-12) != pytest.approx(wilcox)
+
     def test_sign_is_first_minus_second(self):
-        forward, back = paired_difference(SLEEP_1, SLEEP_2), paired_difference(SLEEP_2, SLEEP_1)
+        lower, higher = [0.7, -1.6, -0.2, 3.4], [1.9, 0.8, 0.1, 4.4]
+        forward, back = paired_difference(lower, higher), paired_difference(higher, lower)
         assert forward.mean == -back.mean < 0
         assert forward.low == pytest.approx(-back.high)
 
@@ -308,6 +400,8 @@ class TestProbabilityOfImprovement:
         x, y = np.array([1.0, 12.0, 103.0, 4.0]), np.array([2.0, 13.0, 104.0, 4.0])
         assert probability_of_improvement(x, y, rng, paired=True).probability == 3.5 / 4
         assert probability_of_improvement(x, y, rng).probability == pytest.approx(9.5 / 16)
+        # Pairs stay together when they are resampled: a setting that wins every pair always does.
+        assert probability_of_improvement(x, x + 0.5, rng, paired=True, resamples=99) == (1.0, 1.0, 1.0)
 
     def test_extremes(self, rng):
         assert probability_of_improvement([1.0, 2.0], [3.0, 4.0], rng) == (1.0, 1.0, 1.0)
@@ -359,6 +453,17 @@ class TestPerformanceProfile:
         half = sqrt(np.log(2 / 0.1) / 100)
         middle = performance_profile(np.linspace(0, 1, 50), [0.5], confidence=0.9)
         assert middle.high - middle.share == pytest.approx(half)
+        assert middle.share - middle.low == pytest.approx(half)
+
+    def test_band_is_cut_at_0_and_1_and_the_thresholds_come_back(self):
+        profile = performance_profile([1.0, 2.0, 4.0], [0.5, 3.0, 9.0])
+        np.testing.assert_array_equal(profile.thresholds, [0.5, 3.0, 9.0])
+        np.testing.assert_array_equal(profile.share, [0.0, 2 / 3, 1.0])
+        assert (profile.low[0], profile.high[1], profile.high[2]) == (0.0, 1.0, 1.0)
+
+    def test_scores_and_thresholds_of_any_size_are_compared_as_they_are(self):
+        assert performance_profile([1.7e308], [1e308, 1.7e308]).share.tolist() == [0.0, 1.0]
+        assert performance_profile([1e308], [1e308, 1.7e308], lower_is_better=False).share.tolist() == [1.0, 0.0]
 
     def test_refusals_name_the_argument(self):
         with pytest.raises(ValueError, match=r"^scores "):
@@ -384,6 +489,7 @@ class TestHolm:
         assert holm([0.2]) == [0.2]
         np.testing.assert_allclose(holm([0.02, 0.02, 0.9]), [0.06, 0.06, 0.9])
         np.testing.assert_allclose(holm([0.6, 0.7]), [1.0, 1.0])
+        np.testing.assert_array_equal(holm([1.0, 0.0, 0.0]), [1.0, 0.0, 0.0])
 
     def test_keeps_the_familywise_level(self, rng):
         # 49 correlated tests under the null, as in a comparison of 49 settings with one end.
@@ -430,6 +536,11 @@ class TestCaseCounts:
             assert tuple(case[cell] for case in counts) == single
         np.testing.assert_array_equal(counts.total, 49)
         np.testing.assert_allclose(counts.percentages.sum(axis=0), 100.0)
+
+    def test_one_cell_gives_integers_and_a_row_of_cells_arrays(self):
+        assert all(type(count) is int for count in case_counts([2.0, 1.0, 4.0, 3.0]))
+        better, between, worse = case_counts([[1.0, 5.0], [2.5, 9.0]], [2.0, 3.0], [4.0, 2.0])
+        np.testing.assert_array_equal((better, between, worse), [[1, 0], [0, 1], [1, 1]])
 
     @pytest.mark.parametrize(
         ("arguments", "name"),
@@ -519,6 +630,7 @@ class TestCaseNull:
     def test_outside_the_support(self):
         null = case_null(3)
         np.testing.assert_array_equal(null.pmf([-1, 4, 1.5]), 0.0)
+        assert type(null.pmf(1)) is type(null.pmf(7)) is float
         assert null.joint_pmf(1, 1, 2) == null.joint_pmf(4, 0, -1) == 0.0
 
     def test_refusals_name_the_argument(self, rng):
@@ -564,6 +676,18 @@ class TestGrim:
         assert grim(50, 250, decimals=0) == {250: (124, 125, 126)}
         assert grim(0.0, [3]) == {3: (0,)}
         assert grim(100.0, np.array([3])) == {3: (3,)}
+        assert grim(100.0, 2000, rounding="down") == {2000: (2000,)}  # though 2001 of 2000 would be cut to 100.0
+
+    def test_only_numerators_near_the_printed_number_are_looked_at(self, monkeypatch):
+        seen = []
+
+        def rounded(number):
+            seen.append(number)
+            return {round(number)}
+
+        monkeypatch.setitem(_CONVENTIONS, "half-even", rounded)
+        assert grim(20.4, 3000, rounding="half-even") == {3000: (611, 612, 613)}
+        assert (min(seen), max(seen), len(seen)) == (203, 205, 7)  # in last digits, from 609/3000 to 615/3000
 
     def test_a_float_is_read_as_the_decimal_it_shows(self):
         assert grim(0.1 + 0.2, 1000, decimals=17) == {}
@@ -618,6 +742,16 @@ def test_the_default_level_is_95_percent(rng):
     assert len({bootstrap_interval(runs, np.random.default_rng(1), resamples=99, **level) for level in levels}) == 1
 
 
+def test_the_default_number_of_resamples_is_9999(rng):
+    x, y = rng.exponential(size=(2, 9))
+    for call in (
+        lambda **given: bootstrap_interval(x, np.random.default_rng(1), **given),
+        lambda **given: paired_difference(x, y, np.random.default_rng(1), **given),
+        lambda **given: probability_of_improvement(x, y, np.random.default_rng(1), **given),
+    ):
+        assert call() == call(resamples=9999) != call(resamples=10000)
+
+
 def test_variance_from_sums_is_the_sample_variance_without_cancellation():
     rng = np.random.default_rng(3)
     x = 4990 + rng.integers(0, 5, (300, 7))
@@ -636,9 +770,38 @@ def test_variance_interval_covers_a_known_variance():
     assert 0.92 < np.mean((low < 4) & (high > 4)) < 0.97
 
 
-def test_variance_of_equal_runs_is_zero():
-    sums = [np.array([10 * 7**k]) for k in (1, 2, 3, 4)]
+@pytest.mark.parametrize("score", [0, 7, 4990])
+def test_variance_of_equal_runs_is_zero(score):
+    sums = [np.array([10 * score**k]) for k in (1, 2, 3, 4)]
     assert [float(end[0]) for end in variance_interval(sums, 10)] == [0.0, 0.0, 0.0]
+
+
+def test_equal_runs_that_are_no_integers_have_a_variance_of_rounding():
+    for score in (0.1, 12345.678, 1e10 / 3):
+        variance, low, high = variance_interval([float((np.full(7, score) ** k).sum()) for k in (1, 2, 3, 4)], 7)
+        assert 0 <= low <= variance <= high
+        assert variance < 1e-12 * score**2
+
+
+def test_sums_beyond_64_bits_are_exact_too():
+    # The last sum of each is above 2**63; numpy would turn the first four, which have both signs, into floats.
+    for scores in ([-36000 - k**2 for k in range(7)], [10**6 + k for k in range(7)], [-(10**7) - k for k in range(7)]):
+        ends = variance_interval([sum(score**k for score in scores) for k in (1, 2, 3, 4)], 7)
+        near = [score - scores[0] for score in scores]
+        assert ends == pytest.approx(variance_interval([sum(x**k for x in near) for k in (1, 2, 3, 4)], 7), rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_tolerance_for_rounding_in_sums_is_one_part_in_a_billion(scale):
+    # A mean above 1 where the mean square is 1, and a fourth moment above 1,000, the most that 1,000 runs can have.
+    def spoilt(error):
+        for sums in ([1e3 * (1 + error), 1e3, 1e3, 1e3], [0.0, 1e3, 0.0, 1e6 * (1 + error)]):
+            yield np.array(sums) * scale ** np.array([1, 2, 3, 4])
+
+    assert [variance_interval(sums, 1000)[0] for sums in spoilt(1e-11)] == pytest.approx([0.0, scale**2 * 1000 / 999])
+    for sums in spoilt(1e-7):
+        with pytest.raises(ValueError, match=r"; no sample of 1000 runs has such sums of powers"):
+            variance_interval(sums, 1000)
 
 
 @pytest.mark.parametrize("sums", [np.ones(3), 5.0])
@@ -652,66 +815,13 @@ def test_impossible_sums_of_powers_are_refused():
     sums = [float((x**k).sum()) for k in (1, 2, 3, 4)]
     assert variance_interval(sums, 5)[0] == pytest.approx(x.var(ddof=1))
     # A negative variance, and a fourth moment that five runs cannot have.
-    for spoilt in ([100.0, *sums[1:]], [*sums[:3], 1e9]):
-        with pytest.raises(ValueError, match=r"^sums is \[.*\]; no sample of 5 runs has such sums of powers"):
+    for spoilt in ([100.0, *sums[1:]], [1e90, *sums[1:]], [10**90, 130, 1100, 10354], [*sums[:3], 1e9]):
+        with pytest.raises(ValueError, match=r"^sums is \[.*; no sample of 5 runs has such sums of powers"):
             variance_interval(spoilt, 5)
     with pytest.raises(ValueError, match=r"^sums is \[.*1e\+120\]; it should hold finite sums of powers"):
         variance_interval([*sums[:3], 1e120], 5)
     wider, narrower = (variance_interval(sums, 5, confidence=level) for level in (0.99, 0.5))
     assert wider[1] < narrower[1] < narrower[0] < narrower[2] < wider[2]
-
-
-@pytest.mark.parametrize(
-    ("name", "call"),
-    [
-        ("scores", lambda: case_counts("many")),
-        ("score_at_0", lambda: case_counts([1.0, 2.0], "low", 2.0)),
-        ("score_at_1", lambda: case_counts([1.0, 2.0], 2.0, "low")),
-        ("lower_is_better", lambda: case_counts([1.0, 2.0, 3.0], lower_is_better="yes")),
-        ("n", lambda: case_null(0)),
-        ("n", lambda: case_null(2**40)),
-        ("cells", lambda: case_null(3, cells=0)),
-        ("cells", lambda: case_null(3, cells=2**40)),
-        ("size", lambda: case_null(3).simulate(0, np.random.default_rng(0))),
-        ("size", lambda: case_null(3).simulate(2**40, np.random.default_rng(0))),
-        ("count", lambda: case_null(3).p_value(4)),
-        ("count", lambda: case_null(3).pmf("two")),
-        ("better", lambda: case_null(3).joint_pmf("a", 1, 1)),
-        ("between", lambda: case_null(3).joint_pmf(1, "a", 1)),
-        ("worse", lambda: case_null(3).joint_pmf(1, 1, "a")),
-        ("denominators", lambda: grim(50.0, 0)),
-        ("denominator", lambda: grim_counts([50.0, 50.0], 0)),
-        ("denominators", lambda: grim(50.0, 10**9)),
-        ("denominator", lambda: grim_counts([50.0, 50.0], 10**9)),
-        ("remainder", lambda: grim_counts([50.0, 50.0], 2, remainder=2)),
-        ("runs", lambda: variance_interval([1.0, 1.0, 1.0, 1.0], 3)),
-        ("runs", lambda: variance_interval([1.0, 1.0, 1.0, 1.0], 2**40)),
-        ("runs", lambda: student_interval(1.0, 1.0, 1)),
-        ("runs", lambda: student_interval(1.0, 1.0, 2**40)),
-        ("mean", lambda: student_interval("low", 1.0, 5)),
-        ("mean", lambda: student_interval(1e120, 1.0, 5)),
-        ("variance", lambda: student_interval([1.0], [1.0, 2.0], 5)),
-        ("confidence", lambda: student_interval(1.0, 1.0, 5, confidence=1.0)),
-        ("confidence", lambda: variance_interval([5.0, 5.0, 5.0, 5.0], 5, confidence=0.0)),
-        ("lower_is_better", lambda: performance_profile([1.0], [1.0], lower_is_better="yes")),
-        ("confidence", lambda: performance_profile([1.0], [1.0], confidence=2.0)),
-        ("lower_is_better", lambda: improvement([1.0, 2.0], [2.0, 3.0], lower_is_better="yes")),
-        ("paired", lambda: improvement([1.0, 2.0], [2.0, 3.0], paired="yes")),
-        ("resamples", lambda: improvement([1.0, 2.0], [2.0, 3.0], resamples=0)),
-        ("resamples", lambda: improvement([1.0, 2.0], [2.0, 3.0], resamples=2**40)),
-        ("confidence", lambda: improvement([1.0, 2.0], [2.0, 3.0], confidence=0.0)),
-        ("first", lambda: improvement([1e120, 2.0], [2.0, 3.0])),
-        ("second", lambda: improvement([1.0, 2.0], [1e120, 3.0])),
-        ("second", lambda: improvement([1.0, 2.0], [[2.0, 3.0]])),
-    ],
-)
-def test_what_is_refused_is_named(name, call):
-    with pytest.raises(ValueError, match=rf"^{name} "):
-        call()
-
-
-def improvement(first, second, **options):
-    return probability_of_improvement(first, second, np.random.default_rng(0), **options)
 
 
 def test_the_interval_of_a_variance_scales_with_the_scores():

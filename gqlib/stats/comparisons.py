@@ -106,7 +106,7 @@ def paired_difference(
     choice("method", str(method).lower(), ("student", "bca", "percentile", "basic"))
     mean = float(np.mean(difference))
     spread = float(np.var(x, ddof=1) + np.var(y, ddof=1))
-    ratio = float(np.var(difference, ddof=1)) / spread if spread > 0 else float("nan")
+    ratio = float(np.var(difference, ddof=1)) / spread if spread > 0 else np.nan
     if np.ptp(difference) == 0:
         p_value = p_signed_rank = float(mean == 0)
         interval = Interval(mean, mean)
@@ -189,7 +189,6 @@ def probability_of_improvement(
         (better, worse),
         share,
         paired=paired,
-        vectorized=True,
         n_resamples=resamples,
         confidence_level=fraction("confidence", confidence),
         method="percentile",
@@ -242,8 +241,8 @@ def performance_profile(
     if np.isnan(values).any():
         raise ValueError("scores is nan somewhere; it should hold numbers, infinity for a run that diverged")
     levels = array("thresholds", thresholds, (None,), largest=np.inf)
-    sign = 1.0 if lower_is_better else -1.0
-    share = np.mean(sign * values <= sign * levels[:, None], axis=1)
+    reached = values <= levels[:, None] if lower_is_better else values >= levels[:, None]
+    share = np.mean(reached, axis=1)
     half = np.sqrt(np.log(2 / (1 - fraction("confidence", confidence))) / (2 * values.size))
     return Profile(levels, share, np.maximum(share - half, 0.0), np.minimum(share + half, 1.0))
 
@@ -267,7 +266,7 @@ def holm(p_values: ArrayLike) -> Array:
     p = array("p_values", p_values, (None,))
     if (p < 0).any() or (p > 1).any():
         raise ValueError(f"p_values range from {p.min():g} to {p.max():g}; they should lie in [0, 1]")
-    order = np.argsort(p, kind="stable")
+    order = np.argsort(p)
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(stepped, 1.0)

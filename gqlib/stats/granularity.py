@@ -122,12 +122,13 @@ def grim_counts(
 
 def _in_last_digits(percentage: float | str, decimals: int) -> int:
     """The printed number in units of its last digit: 42.2 with one decimal is 422."""
+    refusal = ValueError(f"percentage is {percentage!r}; it should be from 0 to 100 with {decimals} decimals")
     try:
         units = Fraction(str(percentage)) * 10**decimals
     except (ValueError, ZeroDivisionError):
-        units = Fraction(-1)
+        raise refusal from None
     if units.denominator != 1 or not 0 <= units <= 100 * 10**decimals:
-        raise ValueError(f"percentage is {percentage!r}; it should be from 0 to 100 with {decimals} decimals")
+        raise refusal
     return int(units)
 
 

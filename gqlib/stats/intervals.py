@@ -11,7 +11,10 @@ from sums of powers.
 """
 
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable
+from functools import wraps
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,37 +117,41 @@ def bootstrap_interval(
     integer("resamples", resamples, low=1)
     room("resamples", resamples, resamples)
     function("statistic", statistic)
-    names = {"bca": "BCa", "percentile": "percentile", "basic": "basic"}
-    scipy_name = names[choice("method", str(method).lower(), tuple(names))]
+    kind = choice("method", str(method).lower(), ("bca", "percentile", "basic"))
     values = sample_of_runs("sample", sample, axis=axis)
-    flat = values.reshape(values.shape[0], -1)
+    refusal = ValueError(f"statistic is {statistic!r}; it should return one number for a sample")
+
+    @wraps(statistic)  # scipy looks for `axis` in the signature, and takes no whole numbers
+    def number(*runs: Any, **options: Any) -> Array:
+        return np.asarray(statistic(*runs, **options), dtype=float)
+
     try:
-        low = np.asarray(np.apply_along_axis(statistic, 0, flat), dtype=float)
+        low = np.asarray(np.apply_along_axis(number, 0, values))
     except (TypeError, ValueError, IndexError):
-        low = np.empty(0)
-    if low.shape != flat.shape[1:]:
-        raise ValueError(f"statistic is {statistic!r}; it should return one number for a sample")
+        raise refusal from None
+    if low.shape != values.shape[1:]:
+        raise refusal
     high = low.copy()
-    varying = np.ptp(flat, axis=0) > 0
+    varying = np.ptp(values, axis=0) > 0
     if varying.any():
-        part = flat[:, varying]
+        part = values[:, varying]
         with warnings.catch_warnings():
             # What these warn of, an interval that does not exist, is refused below.
             warnings.simplefilter("ignore", stats.DegenerateDataWarning)
             warnings.filterwarnings("ignore", message="invalid value|divide by zero", category=RuntimeWarning)
             result = stats.bootstrap(
                 (part,),
-                statistic,
+                number,
                 n_resamples=resamples,
                 batch=max(1, BATCH_NUMBERS // part.size),
                 confidence_level=confidence,
-                method=scipy_name,
+                method=kind,
                 rng=rng,
             )
         low[varying], high[varying] = result.confidence_interval
-    if np.isnan(low).any() or np.isnan(high).any():
+    if np.isnan([low, high]).any():
         raise ValueError(f"method is {method!r}, which has no interval here; it should be 'percentile'")
-    return _interval(low.reshape(values.shape[1:]), high.reshape(values.shape[1:]))
+    return _interval(low, high)
 
 
 def student_interval(mean: ArrayLike, variance: ArrayLike, runs: int, *, confidence: float = 0.95) -> Interval:
@@ -214,7 +221,7 @@ def tolerance_interval(
     enough = _tolerance_confidence(count, ranks, coverage) >= confidence
     if not enough.any():
         raise ValueError(
-            f"sample holds {count} runs; it should hold at least {_runs_needed(coverage, confidence)} "
+            f"sample holds {count} runs; it should hold at least {_runs_needed(count, coverage, confidence)} "
             f"for coverage {coverage:g} with confidence {confidence:g}"
         )
     rank = int(ranks[enough][-1])
@@ -251,22 +258,28 @@ def variance_interval(
     (12.5, True)
     """
     floats = reals("sums", sums)
-    totals = np.asarray(sums) if np.asarray(sums).dtype.kind in "iu" else floats
     n = integer("runs", runs, low=4, high=ROOM)
-    if totals.ndim == 0 or len(totals) != 4:
-        raise ValueError(f"sums has shape {totals.shape}; its first axis should hold the sums of four powers")
-    s1, s2, s3, s4 = (totals[k].astype(object) for k in range(4))  # Python's integers do not overflow
-    if not (np.abs(totals) <= LARGEST_SCORE).all():
+    if floats.ndim == 0 or len(floats) != 4:
+        raise ValueError(f"sums has shape {floats.shape}; its first axis should hold the sums of four powers")
+    if not (np.abs(floats) <= LARGEST_SCORE).all():
         raise ValueError(f"sums is {brief(sums)}; it should hold finite sums of powers")
+    try:
+        s1, s2, s3, s4 = np.frompyfunc(index, 1, 1)(np.asarray(sums, dtype=object))  # Python's integers do not overflow
+    except TypeError:
+        s1, s2, s3, s4 = floats.astype(object)
+    noise = 1e-9 * np.abs(floats) / n
+    refusal = ValueError(f"sums is {brief(sums)}; no sample of {n} runs has such sums of powers")
     second = np.asarray((n * s2 - s1**2) / n**2, dtype=float)
+    if (second < -noise[1]).any():  # this also bounds the powers of s1 below
+        raise refusal
     fourth = np.asarray((n**3 * s4 - 4 * n**2 * s1 * s3 + 6 * n * s1**2 * s2 - 3 * s1**4) / n**4, dtype=float)
-    noise = 1e-9 * np.asarray(np.abs(s2), dtype=float) / n, 1e-9 * np.asarray(np.abs(s4), dtype=float) / n
-    if (second < -noise[0]).any() or (fourth > n * second**2 + noise[1]).any():
-        raise ValueError(f"sums is {brief(sums)}; no sample of {n} runs has such sums of powers")
+    if (fourth > n * second**2 + noise[3]).any():
+        raise refusal
     variance = np.maximum(second, 0.0) * n / (n - 1)
     spread = np.maximum(fourth - second**2 * (n - 3) / (n - 1), 0.0) / n
-    relative = np.sqrt(spread) / np.where(variance > 0, variance, 1.0)
-    factor = np.exp(stats.t.ppf((1 + fraction("confidence", confidence)) / 2, n - 1) * relative)
+    relative = np.divide(np.sqrt(spread), variance, out=np.zeros_like(spread), where=variance > 0)
+    with np.errstate(over="ignore"):  # floats that cancel leave a variance of rounding, anywhere from zero to infinity
+        factor = np.exp(stats.t.ppf((1 + fraction("confidence", confidence)) / 2, n - 1) * relative)
     return variance, variance / factor, variance * factor
 
 
@@ -275,11 +288,12 @@ def _tolerance_confidence(count: int, rank: Any, coverage: float) -> Any:
     return stats.beta.sf(coverage, count + 1 - 2 * rank, 2 * rank)
 
 
-def _runs_needed(coverage: float, confidence: float) -> int:
-    count = 2
-    while _tolerance_confidence(count, 1, coverage) < confidence:
-        count += 1
-    return count
+def _runs_needed(count: int, coverage: float, confidence: float) -> int:
+    """The fewest runs whose smallest and largest are far enough apart, where `count` runs are not enough."""
+    enough = count
+    while _tolerance_confidence(enough, 1, coverage) < confidence:
+        enough *= 2
+    return bisect_left(range(enough), confidence, lo=count, key=lambda runs: _tolerance_confidence(runs, 1, coverage))
 
 
 def _interval(low: Array, high: Array) -> Interval:
