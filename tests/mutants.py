@@ -74,6 +74,8 @@ def enter(module: str) -> None:
         if source.suffix != ".pyc" and not (copy.exists() and copy.stat().st_mtime == source.stat().st_mtime):
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, copy)
+            # Which test reaches which function is known from the files as they were.
+            (place / "mutants" / "mutmut-stats.json").unlink(missing_ok=True)
     os.chdir(place)
     configuration.reset_config()
     configuration.config().timeout_multiplier = PATIENCE

@@ -453,6 +453,9 @@ def test_a_fixed_point_of_zero_is_found_although_it_has_no_digits(gamma, lam):
     swap, payments = [[0.0, 1.0], [1.0, 0.0]], [0.1, -0.1]
     problem = PredictionProblem([[1.0], [1.0]], swap, swap, payments, [0.5, 0.5], gamma)
     assert abs(problem.fixed_point(0.5, lam).item()) < 1e-14
+    for scale in (1e-6, 1e6):  # of the feature; the values, and so what is lost, stay
+        scaled = PredictionProblem([[scale], [scale]], swap, swap, payments, [0.5, 0.5], gamma)
+        assert abs(scale * scaled.fixed_point(0.5, lam).item()) < 1e-14
     shifted = PredictionProblem([[1.0], [1.0]], swap, swap, [0.1, -0.1 + 1e-9], [0.5, 0.5], gamma)
     assert shifted.fixed_point(0.5, lam).item() == pytest.approx(0.5e-9 / (1.0 - gamma), rel=1e-5)
 
