@@ -177,7 +177,7 @@ REWARDS = np.zeros((2, 2))
         (GOOD, REWARDS, 1.5, (), "gamma is 1.5"),
         (GOOD, REWARDS, -0.1, (), "gamma is -0.1"),
         (GOOD, REWARDS, np.nan, (), "gamma is nan"),
-        (GOOD, REWARDS, 1.0, (), "gamma is 1.0; without terminal states"),
+        (GOOD, REWARDS, 1.0, (), r"^gamma is 1\.0; without terminal states"),
         (GOOD, REWARDS, "much", (), "gamma is 'much'"),
         (GOOD + np.array([-0.6, 0.6]), REWARDS, 0.9, (), "probabilities should not be negative"),
         (np.where(GOOD == 0.5, np.nan, GOOD), REWARDS, 0.9, (), "transitions is nan"),
@@ -298,5 +298,5 @@ def test_a_chain_that_falls_apart_to_rounding_is_refused():
 def test_a_discount_too_near_to_one_for_float64_is_refused():
     """Rounding is amplified by up to 1/(1 − γ): with 1 − γ = 1e-15 nothing is left."""
     mdp = FiniteMDP(GOOD, REWARDS, 1.0 - 1e-15)
-    with pytest.raises(ValueError, match=r"^gamma is .*it should be further below 1, or an end be nearer"):
+    with pytest.raises(ValueError, match=r"^gamma is .*it should be further below 1, or an end be nearer$"):
         mdp.q([[0.5, 0.5], [0.5, 0.5]])

@@ -444,6 +444,9 @@ def test_a_fixed_point_that_rounding_may_have_made_is_refused():
     (sigma,) = critical_sigma(problem, 0.0)
     with pytest.raises(np.linalg.LinAlgError, match=r"^sigma is .* and lam is 0; there A is so near to singular"):
         problem.fixed_point(sigma + 1e-12, 0.0)
+    large = PredictionProblem(1e6 * problem.features, problem.p_mu, problem.p_pi, problem.rewards, problem.xi, 0.9)
+    with pytest.raises(np.linalg.LinAlgError, match=r"so near to singular that rounding may take"):
+        large.fixed_point(sigma + 1e-12, 0.0)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 0.99])
