@@ -42,6 +42,39 @@ def test_equal_values_of_other_types_are_the_same_setting():
     assert hash(same) == hash(ControlSetting(sigma=1, p=512))
 
 
+@pytest.mark.parametrize("field", dataclasses.fields(ControlSetting), ids=lambda field: field.name)
+def test_every_field_is_kept_as_a_plain_python_value(field):
+    given = {float: np.float64, int: np.int64, str: np.str_}.get(type(field.default), lambda flag: flag)(field.default)
+    kept = getattr(ControlSetting(**{field.name: given}), field.name)
+    assert type(kept) is type(field.default)
+    assert kept == field.default
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "beyond"),
+    [
+        ("sigma", 0.0, 1.0, (-0.1, 1.1)),
+        ("lam", 0.0, 1.0, (-0.1, 1.1)),
+        ("gamma", 0.0, 1.0, (-0.1, 1.1)),
+        ("alpha", 1e-300, 1e50, (0.0, -1.0)),
+        ("eta", 0.0, 1e50, (-0.1,)),
+        ("epsilon", 0.0, 1.0, (-0.1, 1.1)),
+        ("p", 1, 65536, (0, 65537)),
+        ("tilings", 1, 32, (0, 33)),
+        ("max_steps", 1, 2**31 - 1, (0, 2**31)),
+        ("episodes", 1, 2**31 - 1, (0, 2**31)),
+        ("sigma_noise", 0.0, 1e50, (-0.1,)),
+        ("sigma_decay", 1e-300, 1.0, (0.0, 1.1)),
+    ],
+)
+def test_ranges_of_a_setting(name, low, high, beyond):
+    for value in (low, high):
+        assert getattr(ControlSetting(**{name: value}), name) == value
+    for value in beyond:
+        with pytest.raises(ValueError, match=f"^{name} is {value}; it should be"):
+            ControlSetting(**{name: value})
+
+
 def test_every_field_enters_the_key():
     other = {
         "sigma": 0.1, "lam": 0.5, "gamma": 0.9, "alpha": 0.01, "eta": 0.5, "epsilon": 0.2, "target": "epsilon-greedy",
@@ -211,6 +244,27 @@ def test_a_checksum_is_that_of_the_bytes_of_the_run():
     content = struct.pack("<2i?4d", 7, -9, True, 0.5, 0.0, -1.25, 3.0)
     assert _checksum(signed, True, theta, omega) == int.from_bytes(hashlib.sha256(content).digest()[:8], "little")
     assert _checksum(signed, False, theta, omega) != _checksum(signed, True, theta, omega)
+
+
+def test_a_result_is_made_from_what_the_engine_returns(monkeypatch):
+    theta, omega = np.full(4, 2.0), np.full(4, 3.0)
+    asked = []
+
+    def engine(setting, seed, run):
+        asked.append((setting, seed, run))
+        return np.array([5, -9, 7], dtype=np.int32), 1, theta, omega
+
+    monkeypatch.setattr(reference, "one_run", engine)
+    setting = ControlSetting(p=4, episodes=3, max_steps=9)
+    result = run_control(setting, 2, 8, first_run=6, engine="reference", weights=True)
+    assert asked == [(setting, 8, 6), (setting, 8, 7)]
+    assert result.steps.tolist() == [[5, 9, 9]] * 2
+    assert result.capped.tolist() == [[False, True, True]] * 2
+    assert result.diverged.tolist() == [True] * 2
+    whole = _checksum(np.array([5, -9, -9], dtype=np.int32), True, theta, omega)
+    assert result.checksum.tolist() == [whole] * 2
+    np.testing.assert_array_equal(result.theta, [theta] * 2)
+    np.testing.assert_array_equal(result.omega, [omega] * 2)
 
 
 def test_a_result_says_what_it_is_of():
