@@ -446,7 +446,8 @@ def test_a_fixed_point_that_rounding_may_have_made_is_refused():
     with pytest.raises(np.linalg.LinAlgError, match=r"^sigma is .* and lam is 0; there A is so near to singular"):
         problem.fixed_point(sigma + 1e-12, 0.0)
     # A thousand times further away it has three digits more, and is given: the bound is on its relative error.
-    np.testing.assert_allclose(problem.fixed_point(sigma + 1e-9, 0.0), problem.fixed_point(sigma + 1e-8, 0.0) * 10, rtol=1e-3)
+    near, further = (problem.fixed_point(sigma + distance, 0.0) for distance in (1e-9, 1e-8))
+    np.testing.assert_allclose(near, 10 * further, rtol=1e-3)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 0.99])
