@@ -8,7 +8,14 @@ import pytest
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.domains import random_mdp, random_policy
 from gqlib.learners import gq_step, semi_gradient_step
-from gqlib.variance import NoiseParabola, action_covariance, gq_noise, stationary_moments, trace_second_moments
+from gqlib.variance import (
+    NoiseParabola,
+    action_covariance,
+    arrival_moments,
+    gq_noise,
+    stationary_moments,
+    trace_second_moments,
+)
 
 
 @pytest.fixture
@@ -196,3 +203,11 @@ def test_a_step_too_large_for_second_moments_is_refused(case):
     mdp, mu, pi, problem, _, _ = case
     with pytest.raises(ValueError, match="alpha is 5"):
         stationary_moments(mdp, mu, pi, problem.features, sigma=0.5, alpha=5.0)
+
+
+def test_traces_that_arrive_at_an_end_do_not_count():
+    """From state 0 half of the steps end; a trace of λ = 0 is the feature itself, so E[ee^T; S' = 0] is 2²/2."""
+    mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
+    only = [[1.0], [1.0]]
+    problem = PredictionProblem.on_pairs(mdp, only, only, [[2.0], [7.0]], start=[1.0, 0.0])
+    assert arrival_moments(mdp, problem, 0.0).ravel().tolist() == [2.0, 0.0]
