@@ -174,12 +174,12 @@ def generator(name: str, value: Any) -> np.random.Generator:
 
 
 def reals(name: str, value: ArrayLike) -> Array:
-    """A float64 array of any shape, with any numbers, also those that are none or infinite."""
+    """A new float64 array of any shape, rows in order, with any numbers, also those that are none or infinite."""
     try:
         given = np.asarray(value)
         if not _is_real(given):
             raise TypeError
-        return np.array(given, dtype=np.float64)
+        return np.array(given, dtype=np.float64, order="C")  # so that rounding does not depend on the caller's layout
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} is {brief(value)}; it should be an array of real numbers") from None
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from gqlib.experiments import REGISTRY, load_experiment
-from gqlib.store import Store, StoreError
-from gqlib.sweep import Experiment, SweepError, resolve, run_sweep
+from gqlib.sweeps.names import SweepError, look_up
+from gqlib.sweeps.store import Store, StoreError
+from gqlib.sweeps.sweep import Experiment, run_sweep
 
 __all__ = ["main"]
 
@@ -116,14 +117,14 @@ def _reproduce(arguments: argparse.Namespace) -> None:
 
 
 def _make(experiment: Experiment, store: Store, path: Path, workers: int, dask: str | None) -> None:
-    from gqlib.results import collect, save_results
+    from gqlib.sweeps.results import collect, save_results
 
     print(f"{experiment.title}: {len(experiment.settings)} settings, {experiment.runs} runs each", flush=True)
     progress = run_sweep(experiment, store, workers=workers, dask=dask)
     result = collect(experiment, store)
     save_results(path, result)
     if experiment.report:
-        print(resolve(experiment.report)(result))
+        print(look_up("report", experiment.report, allow=[experiment.report])(result))
     print(f"{progress.computed} tasks computed, {progress.found} found in {store.directory}")
     print(f"written to {path} ({path.stat().st_size / 1000:.0f} kB)", flush=True)
 
@@ -141,4 +142,6 @@ def _claims(arguments: argparse.Namespace) -> None:
 
 
 def _bench(arguments: argparse.Namespace) -> None:
-    resolve("gqlib.bench:main")(["--json"] if arguments.json else [])
+    from gqlib.bench import engine
+
+    engine.main(["--json"] if arguments.json else [])

@@ -19,6 +19,8 @@ and Yin 2003, Chapter 10). In a table δ̄ = 0, hence g = h = 0, and Γ is the p
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_continuous_lyapunov
@@ -40,7 +42,7 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
     problem : PredictionProblem
         On pairs; walks follow its `p_mu`, `p_trace` should be that chain and `xi` its stationary law.
     bootstrap : array_like, (n, d)
-        What δ bootstraps from, by the next pair: `u` of `gqlib.corrected.variant_tables`.
+        What δ bootstraps from, by the next pair: `u` of `gqlib.learners.corrected.variant_tables`.
     theta : array_like, (d,)
         The fixed point of that method.
     lam : float
@@ -60,7 +62,7 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
     """
     check.instance("problem", problem, PredictionProblem)
     u = check.array("bootstrap", bootstrap, (problem.n, problem.d))
-    weights = check.array("theta", theta, (problem.d,))
+    theta = check.array("theta", theta, (problem.d,))
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     chain, xi, phi, gamma = problem.p_mu, problem.xi, problem.features, problem.gamma
     if np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE or (problem.p_trace != chain).any():
@@ -68,7 +70,7 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
     if np.abs(xi @ chain - xi).max() > check.PROBABILITY_TOLERANCE * xi.sum():
         raise ValueError("problem has a xi that p_mu changes; it should be the stationary law of p_mu")
     first, second = problem.trace_weights(lam), trace_second_moments(problem, lam)
-    delta = (problem.rewards - phi @ weights)[:, None] + gamma * (u @ weights)[None, :]
+    delta = (problem.rewards - phi @ theta)[:, None] + gamma * (u @ theta)[None, :]
     mean = (chain * delta).sum(axis=1)
     drift = float(np.abs(first.T @ mean).max())
     size = float((np.abs(first).T @ (chain * np.abs(delta)).sum(axis=1)).max())
@@ -110,7 +112,13 @@ def stationary_error(problem: PredictionProblem, drift: ArrayLike, noise: ArrayL
     matrix = check.array("drift", matrix, (len(matrix), len(matrix)))
     if not is_hurwitz(matrix):
         raise ValueError("drift is not Hurwitz; the mean iteration should be stable")
-    covariance = solve_continuous_lyapunov(matrix, -check.array("noise", noise, matrix.shape))
+    spread = check.array("noise", noise, matrix.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            covariance = solve_continuous_lyapunov(matrix, -spread)
+        except RuntimeWarning:  # scipy would go on with another matrix
+            raise ValueError("drift has eigenvalues that are zero to rounding; they should be negative") from None
     return float(np.trace(problem.M @ covariance[: problem.d, : problem.d]))
 
 
@@ -122,6 +130,6 @@ def joint_noise(noise: ArrayLike, eta: float) -> Array:
     >>> joint_noise([[2.0]], 0.5).tolist()
     [[2.0, 1.0], [1.0, 0.5]]
     """
-    gamma = check.array("noise", noise, (None, None))
+    noise = check.array("noise", noise, (None, None))
     eta = check.scalar("eta", eta, low=0.0)
-    return np.kron(np.array([[1.0, eta], [eta, eta**2]]), gamma)
+    return np.kron(np.array([[1.0, eta], [eta, eta**2]]), noise)

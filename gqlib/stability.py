@@ -57,9 +57,13 @@ ROUNDING = 100.0
 PROBES = (0.135, 0.26, 0.385, 0.51, 0.635, 0.76, 0.885)
 
 
-def _square(matrix: ArrayLike) -> Array:
+# The largest entry of a matrix made of other matrices' products: sums and multiples of such are still finite.
+HUGE = 1e200
+
+
+def _square(matrix: ArrayLike, name: str = "matrix", *, largest: float = check.LARGEST) -> Array:
     rows = np.shape(matrix)[0] if check.dimensions(matrix) else None
-    return check.array("matrix", matrix, (rows, rows))
+    return check.array(name, matrix, (rows, rows), largest=largest)
 
 
 def spectral_abscissa(matrix: ArrayLike) -> float:
@@ -174,7 +178,7 @@ def transient_peak(matrix: ArrayLike) -> tuple[float, float]:
     return float(found.x), float(-found.fun)
 
 
-def bialternate(a: Array) -> Array:
+def bialternate(a: ArrayLike) -> Array:
     """The matrix of x∧y ↦ Ax∧y + x∧Ay: its eigenvalues are the sums of two eigenvalues of A, each pair once.
 
     Examples
@@ -182,13 +186,14 @@ def bialternate(a: Array) -> Array:
     >>> bialternate(np.diag([1.0, 2.0, 4.0])).diagonal().tolist()
     [3.0, 5.0, 6.0]
     """
+    a = _square(a, "a", largest=HUGE)
     first, second = np.triu_indices(len(a), 1)
     eye = np.eye(len(a))
     p, q, r, s = first[:, None], second[:, None], first, second
     return np.asarray(a[p, r] * eye[q, s] + eye[p, r] * a[q, s] - a[p, s] * eye[q, r] - eye[p, s] * a[q, r])
 
 
-def pencil_roots(constant: Array, slope: Array) -> NDArray[np.complex128]:
+def pencil_roots(constant: ArrayLike, slope: ArrayLike) -> NDArray[np.complex128]:
     """Every finite s with det(constant + s·slope) = 0; of a singular pencil also some spurious ones.
 
     Examples
@@ -196,12 +201,14 @@ def pencil_roots(constant: Array, slope: Array) -> NDArray[np.complex128]:
     >>> pencil_roots(np.diag([1.0, -3.0]), np.diag([0.0, 2.0])).real.tolist()
     [1.5]
     """
+    constant = _square(constant, "constant", largest=HUGE)
+    slope = check.array("slope", slope, constant.shape, largest=HUGE)
     above, below = eigvals(constant, -slope, homogeneous_eigvals=True)
     finite = np.abs(below) > EPS * np.abs(above)
     return np.asarray(above[finite] / below[finite])
 
 
-def sign_changes(function: Callable[[float], float], points: Array, noise: float | Array) -> Array:
+def sign_changes(function: Callable[[float], float], points: ArrayLike, noise: ArrayLike) -> Array:
     """Where a function changes its sign between neighbouring points; values within `noise` of zero have none.
 
     Examples
@@ -209,8 +216,9 @@ def sign_changes(function: Callable[[float], float], points: Array, noise: float
     >>> sign_changes(lambda x: x * (x - 1.0), np.array([-1.0, 0.0, 0.5, 2.0]), 1e-9).round(9).tolist()
     [0.0, 1.0]
     """
-    values = np.array([function(point) for point in points])
-    signed = np.abs(values) > noise
+    points = check.array("points", points, (None,), largest=np.inf)
+    values = check.reals("function", [function(point) for point in points])
+    signed = np.abs(values) > check.array("noise", noise, points.shape[: check.dimensions(noise)], largest=np.inf)
     points, values = points[signed], values[signed]
     changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
     return np.array([brentq(function, points[i], points[i + 1], xtol=4.0 * EPS) for i in changes])
@@ -287,7 +295,7 @@ def critical_sigma(problem: LinearPrediction, lam: float) -> Array:
     return sign_changes(abscissa, points, noise)
 
 
-def joint(a: Array, m: Array, v: Array, eta: float) -> Array:
+def joint(a: ArrayLike, m: ArrayLike, v: ArrayLike, eta: float) -> Array:
     """[[A, −V], [ηA, −ηM]] from its blocks, or from stacks of blocks; V = M + Aᵀ where Proposition 1 holds.
 
     Examples
@@ -295,6 +303,11 @@ def joint(a: Array, m: Array, v: Array, eta: float) -> Array:
     >>> joint(np.array([[1.0]]), np.array([[2.0]]), np.array([[3.0]]), 10.0).tolist()
     [[1.0, -3.0], [10.0, -20.0]]
     """
+    a = check.array("a", a, (None,) * max(2, check.dimensions(a)), largest=HUGE)
+    if a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"a has shape {a.shape}; it should be square, or a stack of square matrices")
+    m, v = (check.array(name, value, a.shape, largest=HUGE) for name, value in (("m", m), ("v", v)))
+    eta = check.scalar("eta", eta)
     return np.block([[a, -v], [eta * a, -eta * m]])
 
 

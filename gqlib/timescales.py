@@ -66,7 +66,7 @@ def mean_matrices(problem: LinearPrediction, sigma: float, lam: float) -> tuple[
     return a, m, v
 
 
-def pencil(a: Array, m: Array, eta: float, s: complex) -> NDArray[np.complex128]:
+def pencil(a: ArrayLike, m: ArrayLike, eta: float, s: complex) -> NDArray[np.complex128]:
     """s²I + s(ηM − A) + ηAAᵀ, whose determinant is det(J(η) − sI).
 
     Examples
@@ -75,6 +75,9 @@ def pencil(a: Array, m: Array, eta: float, s: complex) -> NDArray[np.complex128]
     >>> float(pencil(a, m, 3.0, 1.0)[0, 0].real), round(float(np.linalg.det(joint(a, m, m + a.T, 3.0) - np.eye(2))), 9)
     (9.0, 9.0)
     """
+    a = check.array("a", a, (None, None))
+    a, m = check.array("a", a, (len(a), len(a))), check.array("m", m, (len(a), len(a)))
+    eta, s = check.scalar("eta", eta), complex(check.scalar("s", np.real(s)), check.scalar("s", np.imag(s)))
     return np.asarray(s**2 * np.eye(len(a)) + s * (eta * m - a) + eta * a @ a.T, dtype=np.complex128)
 
 

@@ -43,6 +43,7 @@ def trace_second_moments(problem: PredictionProblem, lam: float) -> Array:
     [4.0]
     """
     check.instance("problem", problem, PredictionProblem)
+    lam = check.scalar("lam", lam, low=0.0, high=1.0)
     first = problem.trace_weights(lam)
     decay, phi = problem.gamma * lam, problem.features
     carried = problem.p_trace.T @ first

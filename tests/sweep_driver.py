@@ -17,8 +17,8 @@ import time
 
 from sweep_tasks import experiment
 
-from gqlib.store import Store
-from gqlib.sweep import run_sweep
+from gqlib.sweeps.store import Store
+from gqlib.sweeps.sweep import run_sweep
 
 # A kill comes at a random moment of the time in which this many tasks can be stored, measured before.
 WINDOW = 8

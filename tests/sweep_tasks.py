@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from gqlib.sweep import Experiment
+from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.sweep import Experiment
 
 
 @dataclass(frozen=True)
-class Toy:
+class Toy(Setting):
     scale: float
     length: int = 4
     delay: float = 0.0
     log: str = ""
-
-    @property
-    def key(self) -> str:
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
 
 def toy(setting: Toy, runs: int, seed: int, *, first_run: int) -> dict[str, np.ndarray]:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gqlib import FiniteMDP
-from gqlib.agent import Agent, TileCoder
-from gqlib.corrected import corrected_gq_step
-from gqlib.gym import GymSetting, gym_runs, play, tile_coder
+from gqlib.control.agent import Agent, TileCoder
+from gqlib.control.gym import GymSetting, gym_runs, play, tile_coder
 from gqlib.learners import gq_step
+from gqlib.learners.corrected import corrected_gq_step
 from gqlib.tiles3 import IHT, tiles
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gqlib import bench
+from gqlib.bench import engine as bench
 
 SMALL = replace(bench.BASE, episodes=1, max_steps=60, p=512)
 

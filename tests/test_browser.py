@@ -19,8 +19,8 @@ import pytest
 import yaml
 from scipy.linalg import expm
 
-from gqlib import explore
 from gqlib.domains import two_state
+from gqlib.edition import explore
 from gqlib.stability import joint_matrix, spectral_abscissa
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gqlib.claims import VERDICTS, count_verdicts, load_claims, render
-from gqlib.paper import NUMBERED_ITEMS
+from gqlib.edition.paper import NUMBERED_ITEMS
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = load_claims()

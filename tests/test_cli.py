@@ -11,7 +11,8 @@ import pytest
 from sweep_tasks import experiment
 
 from gqlib import cli, experiments
-from gqlib.results import load_results
+from gqlib.sweeps.names import TABLE
+from gqlib.sweeps.results import load_results
 
 HERE = Path(__file__).parent
 
@@ -27,8 +28,10 @@ def slow() -> object:
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the experiments by quick ones, fig3 by one that is not there."""
-    monkeypatch.setattr(cli, "REGISTRY", {"fig2": "test_cli:small", "fig3": "no_module:none"})
-    monkeypatch.setattr(experiments, "REGISTRY", cli.REGISTRY)
+    replaced = {"fig2": "test_cli:small", "fig3": "no_module:none"}
+    monkeypatch.setitem(TABLE, "experiment", replaced)
+    monkeypatch.setattr(cli, "REGISTRY", replaced)
+    monkeypatch.setattr(experiments, "REGISTRY", replaced)
 
 
 def run(*arguments: str) -> int:
@@ -103,7 +106,7 @@ def test_an_output_that_cannot_be_made_is_one_line(tmp_path: Path, capsys: pytes
 def test_a_scheduler_that_is_not_there_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gqlib.workers._CONNECT_TIMEOUT", "1s")
+    monkeypatch.setattr("gqlib.sweeps.workers._CONNECT_TIMEOUT", "1s")
     assert run("reproduce", "fig2", "--dask", "tcp://127.0.0.1:9", "--out", str(tmp_path)) == 2
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err.splitlines()[-1]
 

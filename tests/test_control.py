@@ -11,10 +11,11 @@ import sys
 import numpy as np
 import pytest
 
-from gqlib import control_reference as reference
-from gqlib.control import ControlSetting, _checksum, run_control
+from gqlib.control import ControlSetting, reference, run_control
+from gqlib.control.run import _checksum
 from gqlib.domains import mountain_car
-from gqlib.fast.rng import START, seed_state, uniform
+from gqlib.fast.rng import uniform
+from gqlib.seeds import START, words
 
 SHORT = ControlSetting(episodes=3, max_steps=120, alpha=0.002)
 
@@ -188,7 +189,7 @@ def test_first_episode_of_a_frozen_learner_by_hand():
     # the car reverses into its valley for ever, from the start that the stream of starts gives.
     setting = ControlSetting(alpha=1e-18, epsilon=0.0, episodes=1, max_steps=50)
     result = run_control(setting, 1, 5, weights=True)
-    x, v = mountain_car.start(uniform(seed_state(5, 0, START))), 0.0
+    x, v = mountain_car.start(uniform(words(5, 0, START))), 0.0
     for _ in range(50):
         x, v, _, done = mountain_car.step(x, v, 0)
         assert not done
@@ -211,7 +212,7 @@ def test_reference_pieces():
 
 
 def test_exploration_is_uniform_over_actions():
-    stream, setting = seed_state(1, 2, 3), ControlSetting(epsilon=0.6)
+    stream, setting = words(1, 2, 3), ControlSetting(epsilon=0.6)
     counts = np.bincount([reference.behave(setting, 1, stream) for _ in range(6000)], minlength=3) / 6000
     np.testing.assert_allclose(counts, [0.2, 0.6, 0.2], atol=0.03)
 

@@ -8,7 +8,10 @@ import pytest
 
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.control import ControlSetting, run_control
-from gqlib.corrected import (
+from gqlib.control.corrected import corrected_car
+from gqlib.domains import random_mdp, random_policy, two_state
+from gqlib.learners import gq_step
+from gqlib.learners.corrected import (
     VARIANTS,
     CorrectedProblem,
     corrected_gq_step,
@@ -17,11 +20,8 @@ from gqlib.corrected import (
     trace_variance_limit,
     variant_tables,
 )
-from gqlib.domains import random_mdp, random_policy, two_state
-from gqlib.ensemble import gq_ensemble, pair_walks
-from gqlib.fast.corrected import corrected_car
-from gqlib.gradient_td import maei_gq_step
-from gqlib.learners import gq_step
+from gqlib.learners.ensemble import gq_ensemble, pair_walks
+from gqlib.learners.gradient_td import maei_gq_step
 from gqlib.long_run import joint_noise, long_run_covariance, stationary_error
 from gqlib.stability import joint_matrix
 from gqlib.variance import gq_noise

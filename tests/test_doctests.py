@@ -193,4 +193,4 @@ def test_what_a_chapter_uses_is_public_and_in_the_reference(chapter):
 def test_the_chapters_were_read():
     used = set.union(*(names_used(path) for path in BOOK.glob("*.md")))
     assert len(used) > 150
-    assert {("gqlib", "FiniteMDP"), ("gqlib.figures", "new"), ("gqlib.domains", "two_state")} <= used
+    assert {("gqlib", "FiniteMDP"), ("gqlib.edition.figures", "new"), ("gqlib.domains", "two_state")} <= used

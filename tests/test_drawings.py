@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from gqlib import drawings, figures
+from gqlib.edition import drawings, figures
 
 matplotlib.use("Agg")
 

@@ -13,10 +13,10 @@ import pytest
 
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.domains import baird_star, boyan_chain, random_mdp, random_policy, random_problem, two_state
+from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
-from gqlib.paper import PAPER_TABLE_1, PAPER_TABLE_2
-from gqlib.relatives import expected_sarsa_step, sarsa_lambda_step
-from gqlib.sigma import MEANS
+from gqlib.learners.relatives import expected_sarsa_step, sarsa_lambda_step
+from gqlib.learners.sigma import MEANS
 from gqlib.stability import is_negative_definite, joint_matrix, spectral_abscissa
 from gqlib.stats import grim
 from gqlib.timescales import eta_star, mean_matrices

@@ -8,8 +8,7 @@ import pytest
 
 from gqlib.domains import baird_star, boyan_chain, cart_pole
 from gqlib.evaluation import PredictionSetting, run_prediction
-from gqlib.fast import prediction as fast
-from gqlib.measures import (
+from gqlib.evaluation.measures import (
     discounted_traces,
     empirical_moments,
     empirical_mspbe,
@@ -18,7 +17,8 @@ from gqlib.measures import (
     mixture_value,
     value_error,
 )
-from gqlib.store import canonical_json
+from gqlib.fast import prediction as fast
+from gqlib.sweeps.store import canonical_json
 
 BOYAN = PredictionSetting("boyan_chain", options=(("reading", "expected"),), alpha=0.1, lam=0.5, steps=200, kept=4)
 DOMAINS = [baird_star(features="classical", reading="stacked"), boyan_chain(), cart_pole(reading="expected")]

@@ -9,16 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gqlib import experiments
+from gqlib.experiments import mountain_car as experiments
+from gqlib import seeds
 from gqlib.control import ControlSetting, run_control
 from gqlib.domains import two_state
 from gqlib.experiments import REGISTRY, load_experiment
+from gqlib.experiments.figure2 import TwoStateSetting, two_state_runs
+from gqlib.experiments.mountain_car import LAST, with_scores
+from gqlib.experiments.reports import CASES, cell_cases, control_report, pooled_cases, pooled_report
 from gqlib.learners import semi_gradient_step
-from gqlib.reports import CASES, cell_cases
-from gqlib.results import collect, load_results, recompute, save_results
-from gqlib.store import Store
-from gqlib.sweep import Experiment, resolve, run_sweep
-from gqlib.tasks import LAST, TwoStateSetting, two_state_runs, with_scores
+from gqlib.sweeps.names import look_up
+from gqlib.sweeps.results import collect, load_results, recompute, save_results
+from gqlib.sweeps.store import Store
+from gqlib.sweeps.sweep import Experiment, run_sweep
 
 CONTROL = ("fig4", "fig5", "table1", "table2", "sensitivity")
 
@@ -129,9 +132,10 @@ def test_the_sensitivity_study_varies_one_thing_at_a_time_and_everything_that_is
 
 def test_figure_2_runs_every_sigma_by_a_hundredth_in_every_reading() -> None:
     settings = load_experiment("fig2").settings
-    for reading in ("continuing", "bootstrap", "terminal"):
-        fine = [s.sigma for s in settings if s.reading == reading and s.alpha == 0.01]
-        np.testing.assert_allclose(fine, np.linspace(0, 1, 101), atol=1e-15)
+    found = {(s.reading, s.alpha) for s in settings}
+    assert found == {(r, a) for r in ("continuing", "bootstrap", "terminal") for a in (0.001, 0.01, 0.1)}
+    for setting in settings:
+        np.testing.assert_allclose(setting.sigmas, np.linspace(0, 1, 101), atol=1e-15)
     assert {(s.lam, s.gamma) for s in settings} == {(0.99, 0.99)}
     assert two_state().theta0.tolist() == [2.0, 0.0]
 
@@ -139,8 +143,10 @@ def test_figure_2_runs_every_sigma_by_a_hundredth_in_every_reading() -> None:
 @pytest.mark.parametrize("name", [name for name in REGISTRY if not name.startswith("fig3")])
 def test_every_function_that_an_experiment_names_exists(name: str) -> None:
     experiment = load_experiment(name)
-    for function in (experiment.function, experiment.summary, experiment.finish, experiment.report):
-        assert not function or callable(resolve(function))
+    kinds = {"runner": experiment.function, "summary": experiment.summary, "finish": experiment.finish}
+    for kind, function in {**kinds, "report": experiment.report}.items():
+        assert not function or callable(look_up(kind, function))
+    assert isinstance(experiment.settings[0], look_up("setting", experiment.function))
 
 
 def test_unknown_experiments_are_refused() -> None:
@@ -193,7 +199,7 @@ def test_stored_control_runs_are_made_again_bit_for_bit(small) -> None:
 
 
 def test_a_limit_beyond_16_bits_is_kept_whole() -> None:
-    from gqlib.tasks import control_runs
+    from gqlib.experiments.mountain_car import control_runs
 
     setting = ControlSetting(episodes=2, max_steps=40000, alpha=1e-9, epsilon=0.0, p=128)
     direct = run_control(setting, 1, 3)
@@ -222,12 +228,12 @@ def test_reports_and_pooled_table(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run_sweep(experiment, store)
     result = collect(experiment, store)
-    table = resolve("gqlib.reports:pooled_cases")(result)
+    table = pooled_cases(result)
     assert table["count"].shape == (2, 2, 3, 3)
     assert (table["count"].sum("case") == 1).all()
     assert table["case"].values.tolist() == list(CASES)
-    assert resolve("gqlib.reports:pooled_report")(table).count("case I ") == 2
-    report = resolve("gqlib.reports:control_report")(result)
+    assert pooled_report(table).count("case I ") == 2
+    report = control_report(result)
     assert len(report.splitlines()) == 12
     assert "epsilon-greedy, 0.002, 2048" in report
 
@@ -244,10 +250,10 @@ def test_sensitivity_results_carry_the_name_of_their_variation() -> None:
 
 @pytest.mark.parametrize("reading", ["continuing", "bootstrap", "terminal"])
 def test_two_state_runs_follow_the_reference_update(reading: str) -> None:
-    setting = TwoStateSetting(sigma=0.3, reading=reading, steps=100)
+    setting = TwoStateSetting((0.3, 1.0), reading=reading, steps=100)
     kept = two_state_runs(setting, 2, 7, first_run=3)
     domain = two_state(0.99, reading)
-    path = domain.trajectory(100, np.random.default_rng([7, 4]))
+    path = domain.trajectory(100, seeds.generator(7, 4, seeds.TRAJECTORY))
     theta, trace = domain.theta0, np.zeros(2)
     for k in range(100):
         theta, trace, _ = semi_gradient_step(
@@ -257,11 +263,11 @@ def test_two_state_runs_follow_the_reference_update(reading: str) -> None:
         if path.ends[k]:
             trace = np.zeros(2)
         if k % 2 == 1:
-            np.testing.assert_allclose(kept["theta"][1, (k + 1) // 2], theta, rtol=1e-12)
+            np.testing.assert_allclose(kept["theta"][1, (k + 1) // 2, 0], theta, rtol=1e-12)
 
 
 def test_two_state_runs_stop_where_they_diverge_and_do_not_depend_on_the_cut() -> None:
-    setting = TwoStateSetting(sigma=0.0, alpha=0.1)
+    setting = TwoStateSetting(0.0, alpha=0.1)
     together = two_state_runs(setting, 3, 0, first_run=0)
     assert together["diverged"].all()
     assert np.isfinite(together["theta"]).all()
@@ -269,7 +275,7 @@ def test_two_state_runs_stop_where_they_diverge_and_do_not_depend_on_the_cut() -
     np.testing.assert_array_equal(alone["theta"][0], together["theta"][2])
 
 
-@pytest.mark.parametrize("wrong", [{"sigma": 1.5}, {"alpha": -1.0}, {"steps": 10}, {"lam": 2.0}])
+@pytest.mark.parametrize("wrong", [{"sigmas": 1.5}, {"alpha": -1.0}, {"steps": 0}, {"lam": 2.0}, {"sigmas": ()}])
 def test_two_state_settings_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        TwoStateSetting(**({"sigma": 0.5} | wrong))
+        TwoStateSetting(**({"sigmas": 0.5} | wrong))

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gqlib import experiments_prediction as exp
-from gqlib.chosen import CHOSEN, INTERIOR
 from gqlib.evaluation import histories, run_prediction
+from gqlib.evaluation.curves import late, lstd_curve, run_curves
+from gqlib.evaluation.measures import empirical_moments, lstd
+from gqlib.experiments import figure3 as exp
 from gqlib.experiments import load_experiment
-from gqlib.figure3 import BEST, BETWEEN, OPEN, WORST, late, lstd_curve, run_curves, verdict
-from gqlib.measures import empirical_moments, lstd
-from gqlib.results import load_results, recompute
+from gqlib.stats.ends import BEST, BETWEEN, OPEN, WORST, verdict
+from gqlib.sweeps.results import load_results, recompute
 
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -50,8 +50,8 @@ def test_committed_results_are_those_of_the_experiments(name, search, families):
 
 
 def test_choices_follow_from_the_search_by_the_rule(search):
-    assert exp.choices(search) == CHOSEN
-    assert exp.interior(search) == INTERIOR
+    assert exp.choices(search) == exp.chosen()
+    assert exp.interior(search) == exp.chosen_interior()
 
 
 def test_the_rule_takes_the_smallest_mean_without_divergence(search):
@@ -63,7 +63,7 @@ def test_the_rule_takes_the_smallest_mean_without_divergence(search):
         for k in range(6)
         if part["diverged"].values[0, j, k] == 0.0
     )
-    assert CHOSEN["Baird, classical | expected | gq | 0"] == best[1:]
+    assert exp.chosen()["Baird, classical | expected | gq | 0"] == best[1:]
 
 
 def test_manifest_is_what_would_be_run():

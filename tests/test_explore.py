@@ -12,9 +12,10 @@ import quickjs
 import sympy as sp
 from scipy.linalg import expm
 
-from gqlib import PredictionProblem, explore
+from gqlib import PredictionProblem
 from gqlib.domains import two_state
-from gqlib.domains.two_state import READINGS
+from gqlib.domains.two_state import ENDINGS
+from gqlib.edition import explore
 from gqlib.stability import joint_matrix
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "explorables.js"
@@ -49,7 +50,7 @@ def close(found, expected):
     return bool(np.abs(np.asarray(found) - np.asarray(expected)).max() <= 1e-9 * scale)
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", ENDINGS)
 def test_two_state_matrix_and_eigenvalues_are_the_librarys(page, reading):
     for sigma, lam, gamma in GRID:
         matrix = two_state(gamma, reading).problem.A(sigma, lam)
@@ -195,7 +196,7 @@ def test_html_refuses_what_is_no_name_of_a_figure(figure):
 
 @pytest.mark.parametrize(
     ("show", "name"),
-    [(explore.two_state, "two-state"), (explore.bias_variance, "bias-variance"), (explore.time_scales, "time-scales")],
+    [(explore.show_two_state, "two-state"), (explore.show_bias_variance, "bias-variance"), (explore.show_time_scales, "time-scales")],
 )
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch, show, name):
     shown = []

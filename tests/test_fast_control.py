@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from gqlib.control import ControlSetting, run_control
-from gqlib.fast import ENGINE_VERSION, driver
+from gqlib.control import engine as driver
+from gqlib.control.tile_tables import tile_table
+from gqlib.fast import ENGINE_VERSION
 from gqlib.fast import car as fast_car
 from gqlib.fast import control as kernel
 from gqlib.fast.baselines import PAPER, bare_run, dense_run
-from gqlib.fast.rng import BEHAVIOUR, START, seed_state
-from gqlib.fast.tile_tables import tile_table
+from gqlib.seeds import BEHAVIOUR, START, words
 
 ROOT = Path(__file__).parents[1]
 CHECKSUMS = Path(__file__).parent / "oracles" / "engine_checksums.json"
@@ -180,7 +181,7 @@ def test_compiled_dense_baseline_learns_the_same():
     table = tile_table(512)
     theta, steps = np.zeros(512), np.zeros(2, dtype=np.int32)
     ended = dense_run(
-        *driver.world(table, table.index_rows()), theta, steps, seed_state(3, 0, START), seed_state(3, 0, BEHAVIOUR),
+        *driver.world(table, table.index_rows()), theta, steps, words(3, 0, START), words(3, 0, BEHAVIOUR),
         400, 0.5, 0.99, 0.99, 0.002, 1.0, 0.1, *PAPER,
     )  # fmt: skip
     assert ended == -1
@@ -195,8 +196,8 @@ def test_bare_loop_drives_the_same_car():
     table = tile_table(setting.p)
     steps = np.zeros(4, dtype=np.int32)
     bare_run(
-        *driver.world(table, table.rows), np.zeros(len(table.used)), steps, seed_state(3, 0, START),
-        seed_state(3, 0, BEHAVIOUR), 3000, 1.0,
+        *driver.world(table, table.rows), np.zeros(len(table.used)), steps, words(3, 0, START),
+        words(3, 0, BEHAVIOUR), 3000, 1.0,
     )  # fmt: skip
     assert np.array_equal(np.abs(steps), run_control(setting, 1, 3).steps[0])
 

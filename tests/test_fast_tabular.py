@@ -7,7 +7,8 @@ from gqlib import tabular
 from gqlib.domains.gridworld import windy_gridworld
 from gqlib.domains.random_walk import random_walk
 from gqlib.fast import tabular as fast
-from gqlib.fast.rng import seed_state, uniform
+from gqlib.fast.rng import uniform
+from gqlib.seeds import words
 from gqlib.tabular.control import epsilon_greedy, n_step_q_sigma_control, q_sigma_lambda_control
 from gqlib.tabular.errors import rms_error
 
@@ -45,8 +46,8 @@ def test_trace_kernel_equals_the_reference(episodes, lam, sigma):
 @pytest.mark.parametrize("limit", [40, 10_000])
 def test_n_step_control_run_equals_the_reference_to_the_bit(n, limit):
     sigmas = np.array([0.0, 0.5, 1.0])
-    returns, q = fast.n_step_run(*fast.world(WINDY), n, sigmas, 0.4, 0.1, limit, seed_state(3, 0, 0))
-    stream = seed_state(3, 0, 0)
+    returns, q = fast.n_step_run(*fast.world(WINDY), n, sigmas, 0.4, 0.1, limit, words(3, 0, 0))
+    stream = words(3, 0, 0)
     expected, table = n_step_q_sigma_control(
         WINDY, n=n, sigma=sigmas, alpha=0.4, epsilon=0.1, draw=lambda: uniform(stream), max_steps=limit
     )
@@ -58,8 +59,8 @@ def test_n_step_control_run_equals_the_reference_to_the_bit(n, limit):
 @pytest.mark.parametrize("limit", [40, 10_000])
 def test_trace_control_run_equals_the_reference_to_the_bit(limit):
     sigmas = np.array([0.0, 0.5, 1.0])
-    returns, q = fast.trace_run(*fast.world(WINDY), 0.6, sigmas, 0.4, 0.1, limit, seed_state(4, 0, 0))
-    stream = seed_state(4, 0, 0)
+    returns, q = fast.trace_run(*fast.world(WINDY), 0.6, sigmas, 0.4, 0.1, limit, words(4, 0, 0))
+    stream = words(4, 0, 0)
     expected, table = q_sigma_lambda_control(
         WINDY, lam=0.6, sigma=sigmas, alpha=0.4, epsilon=0.1, draw=lambda: uniform(stream), max_steps=limit
     )
@@ -69,8 +70,8 @@ def test_trace_control_run_equals_the_reference_to_the_bit(limit):
 
 def test_one_step_control_and_control_without_trace_are_the_same_algorithm():
     sigmas = np.full(5, 0.5)
-    one, q_one = fast.n_step_run(*fast.world(WINDY), 1, sigmas, 0.4, 0.1, 10_000, seed_state(5, 0, 0))
-    none, q_none = fast.trace_run(*fast.world(WINDY), 0.0, sigmas, 0.4, 0.1, 10_000, seed_state(5, 0, 0))
+    one, q_one = fast.n_step_run(*fast.world(WINDY), 1, sigmas, 0.4, 0.1, 10_000, words(5, 0, 0))
+    none, q_none = fast.trace_run(*fast.world(WINDY), 0.0, sigmas, 0.4, 0.1, 10_000, words(5, 0, 0))
     assert (one == none).all()
     np.testing.assert_allclose(q_one, q_none, rtol=0, atol=1e-10)
 

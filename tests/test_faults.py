@@ -21,9 +21,10 @@ import pytest
 from sweep_driver import sweep
 from sweep_tasks import experiment
 
-from gqlib.results import collect
-from gqlib.store import Store, StoreError
-from gqlib.sweep import SweepError, run_sweep
+from gqlib.sweeps.results import collect
+from gqlib.sweeps.store import Store, StoreError
+from gqlib.sweeps.names import SweepError
+from gqlib.sweeps.sweep import run_sweep
 
 HERE = Path(__file__).parent
 KILLS = int(os.environ.get("GQ_KILLS", "20"))
@@ -87,6 +88,37 @@ def test_killed_at_random_instants_a_sweep_ends_bit_identical(tmp_path: Path) ->
     assert tasks <= started <= tasks + KILLS
     assert content(tmp_path / "store") == whole(tmp_path / "reference", tasks, str(log))
     print(f"killed {killed} times, {safe} of {tasks} stored; resumed: {computed} computed, {started - tasks} twice")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_workers_whose_parent_was_killed_end_within_seconds(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        program("run", tmp_path / "store", tmp_path / "log", 4000, 2), env=environment(), start_new_session=True
+    )
+    pids: set[int] = set()
+    while len(pids) < 2 and process.poll() is None:
+        time.sleep(0.01)
+        with contextlib.suppress(OSError):
+            pids = {int(line.split()[0]) for line in (tmp_path / "log").read_text().splitlines()}
+    process.kill()
+    assert len(pids - {process.pid}) == 2
+    process.wait(60)
+    begin = time.monotonic()
+    while any(alive(pid) for pid in pids) and time.monotonic() < begin + 30:
+        time.sleep(0.1)
+    waited = time.monotonic() - begin
+    kill_group(process.pid)
+    assert waited < 10
+    print(f"orphans ended after {waited:.1f} s")
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 @pytest.mark.slow
@@ -226,6 +258,6 @@ def test_a_lost_dask_worker_costs_time_and_nothing_else(tmp_path: Path, cluster)
 def test_a_scheduler_that_does_not_answer_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gqlib.workers._CONNECT_TIMEOUT", "1s")
+    monkeypatch.setattr("gqlib.sweeps.workers._CONNECT_TIMEOUT", "1s")
     with pytest.raises(SweepError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         run_sweep(experiment(), Store(tmp_path), dask="tcp://127.0.0.1:9")

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gqlib import experiments
+from gqlib.experiments import load_experiment
+from gqlib.experiments import mountain_car as experiments
 from gqlib.domains import two_state
+from gqlib.experiments.mountain_car import with_scores
 from gqlib.fast import ENGINE_VERSION
-from gqlib.overall import cell, compare_with_ends, paired_p_values, repeat_procedure, verify_sample
-from gqlib.results import load_results
 from gqlib.stats import case_counts, holm, paired_difference
-from gqlib.tasks import with_scores
+from gqlib.stats.ends import cell, compare_with_ends, paired_p_values, repeat_procedure
+from gqlib.sweeps.results import load_results, verify_sample
 
 RESULTS = Path(__file__).parents[1] / "results"
 PANELS = list(product(experiments.TARGETS, experiments.TABLE_ALPHAS))
@@ -37,7 +38,7 @@ def totals(stored):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_committed_results_are_what_this_code_makes(stored, name):
-    data, plan = stored[name], experiments.load_experiment(name)
+    data, plan = stored[name], load_experiment(name)
     assert data.attrs["version"] == str(ENGINE_VERSION) == plan.version
     assert (data.attrs["seed"], data.attrs["runs"]) == (plan.seed, plan.runs)
     assert data["key"].values.tolist() == [setting.key for setting in plan.settings]

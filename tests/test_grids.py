@@ -8,12 +8,12 @@ import pytest
 import xarray
 
 from gqlib.evaluation import PredictionSetting, run_prediction
-from gqlib.grids import GridSetting, find, grid_runs, grid_summary
-from gqlib.measures import mixture_value
-from gqlib.reports import grid_report
-from gqlib.results import collect, load_results, recompute, save_results
-from gqlib.store import Store, canonical_json
-from gqlib.sweep import Experiment, run_sweep
+from gqlib.evaluation.grids import GridSetting, find, grid_runs, grid_summary
+from gqlib.evaluation.measures import mixture_value
+from gqlib.experiments.reports import grid_report
+from gqlib.sweeps.results import collect, load_results, recompute, save_results
+from gqlib.sweeps.store import Store, canonical_json
+from gqlib.sweeps.sweep import Experiment, run_sweep
 
 GRID = GridSetting(
     "baird_star",
@@ -89,8 +89,8 @@ def test_summary_is_a_students_interval():
 
 def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
     experiment = Experiment(
-        name="small", title="", function="gqlib.grids:grid_runs", settings=(GRID,), runs=6, seed=1, version="1",
-        runs_per_task=2, summary="gqlib.grids:grid_summary",
+        name="small", title="", function="grid", settings=(GRID,), runs=6, seed=1, version="1",
+        runs_per_task=2, summary="grid",
     )  # fmt: skip
     saved = []
     for workers in (1, 2):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gqlib.domains import two_state
-from gqlib.ensemble import semi_gradient_ensemble, trajectories
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
+from gqlib.learners.ensemble import semi_gradient_ensemble, trajectories
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "gq_traces.json").read_text())["gq_traces"]
 PHI = {(1, "right"): [1.0, 0.0], (2, "right"): [2.0, 0.0], (1, "left"): [0.0, 1.0], (2, "left"): [0.0, 2.0]}

@@ -5,16 +5,16 @@ import pytest
 import xarray
 from scipy import stats
 
-from gqlib.overall import (
+from gqlib.stats import holm
+from gqlib.stats.ends import (
     block_repetitions,
     cell,
     compare_with_ends,
     confirm_winner,
     paired_p_values,
     repeat_procedure,
-    verify_sample,
 )
-from gqlib.stats import holm
+from gqlib.sweeps.results import verify_sample
 
 
 def scores_of(means, runs=200, noise=1.0, seed=0):
@@ -160,21 +160,21 @@ def test_scores_of_another_shape_or_not_finite_are_refused(function, scores):
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    from gqlib.experiments import control_grid, fixed
-    from gqlib.results import collect
-    from gqlib.store import Store
-    from gqlib.sweep import Experiment, run_sweep
+    from gqlib.experiments.mountain_car import control_grid, fixed_fields
+    from gqlib.sweeps.results import collect
+    from gqlib.sweeps.store import Store
+    from gqlib.sweeps.sweep import Experiment, run_sweep
 
     experiment = Experiment(
         name="small",
         title="small",
-        function="gqlib.tasks:control_runs",
-        settings=control_grid(fixed(0.0, 1.0), episodes=(3,), max_steps=(300,)),
+        function="control",
+        settings=control_grid(fixed_fields(0.0, 1.0), episodes=(3,), max_steps=(300,)),
         runs=3,
         seed=1,
         version="1",
         runs_per_task=3,
-        summary="gqlib.tasks:control_summary",
+        summary="control",
     )
     store = Store(tmp_path_factory.mktemp("store"))
     run_sweep(experiment, store, workers=1)

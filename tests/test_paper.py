@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from gqlib.paper import CASES, NUMBERED_ITEMS, PAPER_TABLE_1, PAPER_TABLE_2
+from gqlib.edition.paper import CASES, NUMBERED_ITEMS, PAPER_TABLE_1, PAPER_TABLE_2
 from gqlib.stats import case_null, grim, grim_counts
 
 INTERIOR = 49  # means of sigma: 0.02, 0.04, ..., 0.98

@@ -4,8 +4,8 @@ import importlib
 
 import pytest
 
-from gqlib.paper import NUMBERED_ITEMS
-from gqlib.paper_index import items_cited, library_index
+from gqlib.edition.index import items_cited, library_index
+from gqlib.edition.paper import NUMBERED_ITEMS
 
 
 @pytest.mark.parametrize(

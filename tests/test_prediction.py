@@ -9,9 +9,8 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from gqlib import FiniteMDP, PredictionProblem
-from gqlib._linear import _root
 from gqlib.domains import random_mdp, random_policy, random_problem, two_state
-from gqlib.prediction import LinearPrediction
+from gqlib.prediction import LinearPrediction, _root
 from gqlib.stability import critical_sigma
 
 SETTINGS = [(0.0, 0.0), (0.3, 0.5), (1.0, 0.9), (0.7, 1.0)]

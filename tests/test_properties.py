@@ -24,8 +24,7 @@ from gqlib.control import ControlSetting, run_control
 from gqlib.domains import domain_on_pairs
 from gqlib.evaluation import PredictionSetting, run_prediction
 from gqlib.learners import gq_step, semi_gradient_step
-from gqlib.results import collect
-from gqlib.sigma import Schedule
+from gqlib.learners.sigma import Schedule
 from gqlib.stability import critical_sigma, joint_matrix, spectral_abscissa
 from gqlib.stats import (
     bootstrap_interval,
@@ -38,8 +37,9 @@ from gqlib.stats import (
     probability_of_improvement,
     tolerance_interval,
 )
-from gqlib.store import Store
-from gqlib.sweep import run_sweep
+from gqlib.sweeps.results import collect
+from gqlib.sweeps.store import Store
+from gqlib.sweeps.sweep import run_sweep
 from gqlib.tiles3 import IHT, tiles
 from gqlib.timescales import eta_star
 

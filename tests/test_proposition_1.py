@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains import baird_star, boyan_chain, random_problem, two_state
-from gqlib.learners import correction
+from gqlib.learners import v_vector
 from gqlib.stability import spectral_abscissa
 
 SETTINGS = [(0.0, 0.0), (0.3, 0.6), (1.0, 0.9), (0.5, 1.0)]
@@ -59,7 +59,7 @@ def test_defect_of_a_young_trace_by_all_paths(k):
         e = sum(rate ** (k - i) * phi[path[i]] for i in range(k + 1))
         ahead, expected = phi[path[-1]], mean[path[-2]]
         a += chance * np.outer(e, 0.9 * (sigma * ahead + (1 - sigma) * expected) - phi[path[-2]])
-        v += chance * 0.9 * np.outer(correction(sigma, lam, ahead, expected), e)
+        v += chance * 0.9 * np.outer(v_vector(sigma, lam, ahead, expected), e)
     push = np.linalg.matrix_power(p.p_mu.T, k + 1) @ (p.xi[:, None] * phi)
     defect = rate ** (k + 1) * phi.T @ push
     np.testing.assert_allclose(p.M + a.T - v, defect, atol=1e-13)

@@ -8,9 +8,9 @@ import pytest
 from gqlib import PredictionProblem
 from gqlib.domains import random_mdp, random_policy, two_state
 from gqlib.domains.base import sample_chain
-from gqlib.gradient_td import gtd2_step, maei_gq_step, tdc_step
 from gqlib.learners import gq_step, semi_gradient_step
-from gqlib.relatives import expected_sarsa_step, n_step_q_sigma_return, sarsa_lambda_step, tree_backup_step
+from gqlib.learners.gradient_td import gtd2_step, maei_gq_step, tdc_step
+from gqlib.learners.relatives import expected_sarsa_step, n_step_q_sigma_return, sarsa_lambda_step, tree_backup_step
 
 GAMMA, ALPHA, BETA, STEPS = 0.9, 0.02, 0.03, 300
 CLOSE = {"rtol": 0.0, "atol": 1e-12}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gqlib.experiments import REGISTRY, load_experiment
-from gqlib.reports import pooled_cases
-from gqlib.results import load_results, recompute, save_results
+from gqlib.experiments.reports import pooled_cases
+from gqlib.sweeps.results import load_results, recompute, save_results
 
 RESULTS = Path(__file__).parent.parent / "results"
 COMMITTED = sorted(path.stem for path in RESULTS.glob("*.npz") if path.stem in REGISTRY)

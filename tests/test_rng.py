@@ -6,6 +6,7 @@ import pytest
 from numba import njit
 from scipy import special, stats
 
+from gqlib import seeds
 from gqlib.fast import COMPILE, rng
 
 MASK = (1 << 64) - 1
@@ -37,13 +38,13 @@ def test_published_words_of_xoshiro():
 
 
 def test_words_agree_with_python_integers():
-    state = rng.seed_state(11, 22, 33)
+    state = seeds.words(11, 22, 33)
     words = python_xoshiro(state.tolist())
     assert [int(rng.next_u64(state)) for _ in range(500)] == [next(words) for _ in range(500)]
 
 
 def test_uniform_is_the_upper_53_bits():
-    state = rng.seed_state(1, 0, rng.START)
+    state = seeds.words(1, 0, seeds.START)
     words = python_xoshiro(state.tolist())
     for _ in range(200):
         u = rng.uniform(state)
@@ -52,7 +53,7 @@ def test_uniform_is_the_upper_53_bits():
 
 
 def test_integers_cover_their_range_evenly():
-    state = rng.seed_state(2, 0, rng.BEHAVIOUR)
+    state = seeds.words(2, 0, seeds.BEHAVIOUR)
     counts = np.bincount([rng.integers(state, 5) for _ in range(5000)], minlength=5)
     assert len(counts) == 5
     assert stats.chisquare(counts).pvalue > 1e-3
@@ -72,13 +73,13 @@ def test_logarithm_without_the_c_library():
 
 def test_normals_have_the_normal_law():
     draws = np.empty(20000)
-    rng.fill_normal(rng.seed_state(4, 0, rng.SIGMA), draws)
+    rng.fill_normal(seeds.words(4, 0, seeds.SIGMA), draws)
     assert stats.kstest(draws, "norm").pvalue > 1e-3
     assert np.abs(draws).max() > 3.5
 
 
 def test_blocks_of_normals_are_the_single_ones():
-    one, block = rng.seed_state(5, 6, 7), rng.seed_state(5, 6, 7)
+    one, block = seeds.words(5, 6, 7), seeds.words(5, 6, 7)
     for size in (1, 7, 128, 1000):
         out = np.empty(size)
         rng.fill_normal(block, out)
@@ -97,21 +98,21 @@ def test_far_tails_in_a_block(monkeypatch):
 
 
 def test_streams_depend_on_seed_run_and_purpose_alone():
-    states = {tuple(rng.seed_state(s, r, p).tolist()) for s in range(4) for r in range(4) for p in range(5)}
+    states = {tuple(seeds.words(s, r, p).tolist()) for s in range(4) for r in range(4) for p in range(5)}
     assert len(states) == 80
-    assert (rng.seed_state(3, 2, 1) == rng.seed_state(np.int64(3), 2, 1)).all()
+    assert (seeds.words(3, 2, 1) == seeds.words(np.int64(3), 2, 1)).all()
     expected = np.random.SeedSequence(entropy=3, spawn_key=(2, 1)).generate_state(4, np.uint64)
-    assert (rng.seed_state(3, 2, 1) == expected).all()
+    assert (seeds.words(3, 2, 1) == expected).all()
 
 
 @pytest.mark.parametrize("bad", [-1, 1.5, True, None])
 def test_bad_seeds_are_named(bad):
     with pytest.raises(ValueError, match="seed is"):
-        rng.seed_state(bad, 0, 0)
+        seeds.words(bad, 0, 0)
     with pytest.raises(ValueError, match="run is"):
-        rng.seed_state(0, bad, 0)
-    with pytest.raises(ValueError, match="stream is"):
-        rng.seed_state(0, 0, bad)
+        seeds.words(0, bad, 0)
+    with pytest.raises(ValueError, match="purpose is"):
+        seeds.words(0, 0, bad)
 
 
 def test_compiled_code_does_not_fuse_multiply_and_add():
@@ -126,7 +127,7 @@ def test_compiled_code_does_not_fuse_multiply_and_add():
 
 def test_no_kernel_uses_fastmath_or_fused_operations():
     assert COMPILE["fastmath"] is False
-    rng.fill_normal(rng.seed_state(0, 0, 0), np.empty(4))
+    rng.fill_normal(seeds.words(0, 0, 0), np.empty(4))
     text = "".join(rng.fill_normal.inspect_llvm(s) for s in rng.fill_normal.signatures) if _compiled_here() else ""
     assert "fmul fast" not in text
     assert "llvm.fma" not in text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gqlib.sigma import MEANS, Schedule, dynamic, family, ramp
+from gqlib.learners.sigma import MEANS, Schedule, dynamic, family, ramp
 
 ENDS = np.array([False, False, True, False, True, False, False])
 NORMALS = np.array([1.0, 2.0, 3.0, -1.0, 5.0, 0.5, 7.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gqlib.learners import gq_step
-from gqlib.sparse_gq import SparseGQ
+from gqlib.learners.sparse import SparseGQ
 
 P, K = 64, 4
 

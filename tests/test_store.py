@@ -12,8 +12,8 @@ import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gqlib.results import load_results, save_results
-from gqlib.store import DamagedFile, Store, StoreError, canonical_json, pack, read_file, unpack, write_file
+from gqlib.sweeps.results import load_results, save_results
+from gqlib.sweeps.store import DamagedFile, Store, StoreError, canonical_json, pack, read_file, unpack, write_file
 
 HEADER = {"seed": 7, "setting": {"sigma": 0.5, "target": "greedy", "values": [1, 2]}}
 ARRAYS = {
@@ -119,7 +119,7 @@ def test_an_archive_with_right_digest_and_wrong_content_is_damaged(tmp_path: Pat
         archive.writestr("other.txt", "no header")
     body = buffer.getvalue()[:-64]
     (tmp_path / "x.npz").write_bytes(body + hashlib.sha256(body).hexdigest().encode())
-    with pytest.raises(DamagedFile, match=r"header\.json"):
+    with pytest.raises(DamagedFile, match=r"other\.txt"):
         read_file(tmp_path / "x.npz")
 
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from sweep_tasks import Toy, experiment, toy
 
-from gqlib.bench_store import finished_store
-from gqlib.results import collect, load_results, recompute, save_results
-from gqlib.store import Store
-from gqlib.sweep import SweepError, Task, resolve, run_sweep
+from gqlib.bench.store import finished_store
+from gqlib.control import ControlSetting
+from gqlib.sweeps.results import collect, load_results, recompute, save_results
+from gqlib.sweeps.store import Store
+from gqlib.sweeps.names import SweepError, look_up
+from gqlib.sweeps.sweep import Experiment, Task, run_sweep
 
 
 def content(store: Store) -> dict[str, bytes]:
@@ -144,12 +146,13 @@ def test_a_stored_run_is_made_again_bit_for_bit(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     run_sweep(sweep, store)
     result = load_results(save_results(tmp_path / "toy.npz", collect(sweep, store)))
-    remade = recompute(result, 1, 6, 3)
+    allowed = ["sweep_tasks:toy", "sweep_tasks:Toy"]
+    remade = recompute(result, 1, 6, 3, allow=allowed)
     assert remade["values"][0] == ("run", "values_1")
     np.testing.assert_array_equal(remade["values"][1], result["values"].values[1, 6:9])
     result.attrs["settings"] = result.attrs["settings"].replace('"scale":2.0', '"scale":2.5')
     with pytest.raises(SweepError, match="another key"):
-        recompute(result, 1, 6)
+        recompute(result, 1, 6, allow=allowed)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -167,10 +170,28 @@ def test_a_function_that_returns_too_many_rows_is_refused(tmp_path: Path) -> Non
         run_sweep(experiment(function="wrong_rows"), Store(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["sweep_tasks", "sweep_tasks:none", "no_such_module:f", ":f"])
+@pytest.mark.parametrize("name", ["sweep_tasks:none", "no_such_module:f", ":f"])
 def test_a_function_that_is_not_there_is_one_clear_error(name: str) -> None:
     with pytest.raises(SweepError, match=f"cannot find '{name}'"):
-        resolve(name)
+        look_up("runner", name, allow=[name])
+
+
+def test_a_store_of_the_first_edition_is_read_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its tasks have the dotted path of their function in name and header, where a logical name is now."""
+    settings = tuple(ControlSetting(sigma=sigma, episodes=2, max_steps=50) for sigma in (0.0, 1.0))
+    sweep = Experiment("small", "Small", "control", settings, 4, 3, "1", runs_per_task=2, summary="control")
+    store = Store(tmp_path)
+    for task in sweep.tasks():
+        old = task.former
+        assert old.function == old.header["function"] == "gqlib.tasks:control_runs"
+        assert old.name != task.name
+        store.put(old.name, old.header, task.compute())
+    done = run_sweep(sweep, store)
+    assert (done.found, done.computed, done.former) == (4, 0, 4)
+    assert "4 tasks are read under the names of an earlier edition" in caplog.text
+    fresh = Store(tmp_path / "fresh")
+    run_sweep(sweep, fresh)
+    assert collect(sweep, store).identical(collect(sweep, fresh))
 
 
 def test_workers_and_runs_are_checked(tmp_path: Path) -> None:

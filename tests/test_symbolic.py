@@ -12,14 +12,14 @@ import sympy as sp
 
 from gqlib import FiniteMDP, PredictionProblem, symbolic
 from gqlib.domains import random_problem, two_state
-from gqlib.domains.two_state import READINGS
+from gqlib.domains.two_state import ENDINGS
 from gqlib.stability import critical_sigma
 from gqlib.symbolic import GAMMA, LAM, SIGMA
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "two_state.json").read_text())["two_state"]
 
 
-@pytest.fixture(scope="module", params=READINGS)
+@pytest.fixture(scope="module", params=ENDINGS)
 def pair(request):
     return request.param, symbolic.twin(two_state(0.99, request.param).problem)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gqlib.fast import tile_tables
-from gqlib.fast.tile_tables import make_memory, scaled, tile_table
+from gqlib.control import tile_tables
+from gqlib.control.tile_tables import make_memory, scaled, tile_table
 from gqlib.tiles3 import IHT, tiles, tileswrap
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "tiles3.json").read_text())["tiles3"]

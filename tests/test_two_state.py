@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains import two_state
-from gqlib.domains.two_state import FEATURES, READINGS
+from gqlib.domains.two_state import FEATURES, ENDINGS
 from gqlib.prediction import PredictionProblem
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "two_state.json").read_text())["two_state"]
@@ -20,7 +20,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", ENDINGS)
 @pytest.mark.parametrize("case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}")
 def test_A_and_its_eigenvalues_are_the_reference(case, reading):
     expected = case if KEYS[reading] is None else case[KEYS[reading]]
@@ -49,7 +49,7 @@ def test_episodic_weights_are_three_visits_to_two(reading):
     np.testing.assert_allclose(two_state(0.99, reading).problem.xi, [0.3, 0.3, 0.2, 0.2], rtol=1e-14)
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", ENDINGS)
 def test_a_trajectory_has_the_visits_transitions_and_ends_of_its_problem(reading):
     domain = two_state(0.9, reading, rewards=[[1.0, -0.5], [2.0, 3.0]])
     path = domain.trajectory(20_000, np.random.default_rng(7))

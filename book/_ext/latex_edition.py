@@ -170,7 +170,7 @@ def leave_out_folded_code(book: nodes.document) -> None:
 
 def announce_live_figures(book: nodes.document) -> None:
     """Move the sentence that stands for a live figure into the caption of the static one."""
-    from gqlib.explore import PLAIN
+    from gqlib.edition.explore import PLAIN
 
     caption = None
     for node in list(book.findall()):

@@ -51,7 +51,7 @@ PUBLIC_GAMMA = 0.95
 SMALLEST_GAMMA = 1e-9  # below it scipy's solver loses all digits
 PUBLIC_GAIN = (24.90161760625667, 5.524317360423918, 0.8576217323293819, 1.7219036089723017)
 BEHAVIOUR_VARIANCE, TARGET_VARIANCE = 0.01, 0.001
-FEATURES, POLICIES, READINGS = ("printed", "squares", "public"), ("off", "on"), ("literal", "expected")
+FEATURES, POLICIES, CART_READINGS = ("printed", "squares", "public"), ("off", "on"), ("literal", "expected")
 PAIRS = tuple((i, j) for i in range(4) for j in range(i, 4))
 WARM_UP = 400  # S has spectral radius 0.945: after 400 steps the start is forgotten to ten digits
 # ln 2, and the same in two parts, the first with few bits, so that multiples of it are exact (Cody and Waite).
@@ -241,7 +241,7 @@ def cart_pole(
     [-1.017, -911.674, 13.068, -14.829, -8.089]
     """
     features = check.choice("features", features, FEATURES)
-    policy, reading = check.choice("policy", policy, POLICIES), check.choice("reading", reading, READINGS)
+    policy, reading = check.choice("policy", policy, POLICIES), check.choice("reading", reading, CART_READINGS)
     start = check.choice("start", start, ("public", "stationary"))
     gamma = check.scalar("gamma", gamma, low=SMALLEST_GAMMA, high=1.0, open_high=True)
     gain = np.array(PUBLIC_GAIN) if gamma == PUBLIC_GAMMA else riccati_gain(gamma)

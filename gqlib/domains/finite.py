@@ -33,7 +33,7 @@ from gqlib.prediction import PredictionProblem
 
 __all__ = ["Chain", "FiniteDomain", "Path", "Tables", "WeightedTrajectory", "build"]
 
-READINGS = ("literal", "expected", "stacked")
+SIGMA_READINGS = ("literal", "expected", "stacked")
 Ints = NDArray[np.int64]
 # A row of probabilities that reaches one up to this much does reach one (rounding of a sum of a few terms).
 _WHOLE = 1.0 - 1e-12
@@ -287,7 +287,7 @@ def build(
     >>> coin.problem.fixed_point(0.0, 0.0).round(4).tolist(), coin.truth.tolist()
     ([1.0, 2.0], [1.0, 2.0])
     """
-    reading = check.choice("reading", reading, READINGS)
+    reading = check.choice("reading", reading, SIGMA_READINGS)
     tables = _tables(features, chain, pi, rewards, reading)
     blocks = chain.mu.shape[1] if reading == "stacked" else 1
 

@@ -85,6 +85,7 @@ def random_problem(
     (3, 3)
     """
     check.flag("on_policy", on_policy)
+    n_states, n_actions = check.integer("n_states", n_states, low=1), check.integer("n_actions", n_actions, low=1)
     mdp = random_mdp(rng, n_states, n_actions, gamma, concentration=concentration)
     mu = random_policy(rng, n_states, n_actions)
     pi = mu if on_policy else random_policy(rng, n_states, n_actions, concentration=concentration)
@@ -92,7 +93,9 @@ def random_problem(
     if n_features is None:
         features = np.eye(pairs)
     else:
-        features = rng.standard_normal((pairs, check.integer("n_features", n_features, low=1)))
+        n_features = check.integer("n_features", n_features, low=1)
+        check.room("n_features", n_features, pairs * n_features)
+        features = rng.standard_normal((pairs, n_features))
     return PredictionProblem.on_pairs(mdp, mu, pi, features)
 
 

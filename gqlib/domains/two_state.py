@@ -27,7 +27,7 @@ from gqlib.prediction import PredictionProblem
 
 __all__ = ["two_state"]
 
-READINGS = ("continuing", "bootstrap", "terminal")
+ENDINGS = ("continuing", "bootstrap", "terminal")
 RIGHT, LEFT = 0, 1  # pairs are numbered 2·state + action: (1, right), (1, left), (2, right), (2, left)
 FEATURES = ((1.0, 0.0), (0.0, 1.0), (2.0, 0.0), (0.0, 2.0))
 LAST_PAIR = 2  # (2, right), after which an episode ends
@@ -57,7 +57,7 @@ def two_state(
     >>> two_state(0.9).problem.A(0.0, 0.0).round(4).tolist()
     [[0.1, 0.0], [0.675, -1.25]]
     """
-    reading = check.choice("reading", reading, READINGS)
+    reading = check.choice("reading", reading, ENDINGS)
     gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
     reward = check.array("rewards", np.zeros((2, 2)) if rewards is None else rewards, (2, 2)).ravel()
     transitions = np.zeros((2, 2, 2))

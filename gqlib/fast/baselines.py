@@ -1,7 +1,7 @@
 """What the compiled learner is measured against: a loop that learns nothing, and a compiled dense update.
 
 Both use the car, the look-up table, the choice of actions and the random streams of `gqlib.fast.control`, under the
-same rules for reproducibility. The dense update serves `gqlib.fast.corrected` too.
+same rules for reproducibility. The dense update serves `gqlib.control.corrected` too.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from numba import njit
 
 from gqlib.fast import COMPILE
 from gqlib.fast.car import GOAL, advance, behave, cosine, find_row, greedy_action, pick, start
-from gqlib.fast.control import DIVERGED_ABOVE
 from gqlib.fast.rng import uniform
+from gqlib.rules import DIVERGED_ABOVE
 
 # The switches of `dense_run` for the paper's own update: neither u nor c weighted, and w = phi'.
 PAPER = (False, False, 1.0, 0.0, 0.0, 0.0)
@@ -104,7 +104,7 @@ def dense_run(
     on_mu: Any,
     on_pi: Any,
 ) -> Any:
-    """GQ(sigma, lambda) in a variant of `gqlib.corrected` with a greedy target: loops over all p weights and traces.
+    """GQ(sigma, lambda) in a variant of `gqlib.learners.corrected`, greedy target: loops over all p weights and traces.
 
     w = (on_next + on_ratio rho') phi' + on_mu E_mu phi + on_pi E_pi phi says which variant it is, with u and c weighted
     or not; `PAPER` makes it Equations (25) and (26) as printed. Features are still active indices, so that the dense

@@ -1,8 +1,4 @@
-"""The compiled car: its dynamics, its row in the table of tiles, and the choice of an action.
-
-Greedy is the first action within `TIE` of the largest value: the engine's values are T + gE, which leaves rounding
-noise where the exact value is zero, and ties decide actions.
-"""
+"""The compiled car: its dynamics, its row in the table of tiles, and the choice of an action."""
 
 from __future__ import annotations
 
@@ -14,8 +10,8 @@ from numba import njit
 from gqlib.domains import mountain_car
 from gqlib.fast import COMPILE
 from gqlib.fast.rng import uniform
+from gqlib.rules import TIE
 
-TIE = 1e-10
 GOAL = mountain_car.GOAL
 
 cosine = njit(forceinline=True, **COMPILE)(mountain_car.cosine)

@@ -32,12 +32,12 @@ from numba import njit
 from gqlib.fast import COMPILE
 from gqlib.fast.car import GOAL, advance, behave, cosine, find_row, greedy_action, natural, pick, start
 from gqlib.fast.rng import fill_normal, normal, uniform
+from gqlib.rules import DIVERGED_ABOVE
 
 # Measured (`gq bench`): flushing at 1e-3 costs less than a nanosecond per step more than never, and leaves errors of
 # 1e-13; at 1e-8 they are 1e-9, at 1e-12 they are 1e-5.
 FLUSH_BELOW = 1e-3
 TRACE_FLOOR = 1e-30
-DIVERGED_ABOVE = 1e100  # a TD error beyond this is divergence, however it would go on
 BLOCK = 128  # normal numbers drawn at once
 
 # When a random sigma is drawn, as the kernel knows it.

@@ -5,7 +5,7 @@ depends on (domain, seed, run) alone, so that every setting of a run sees the sa
 
     GQ(σ, λ)         Eqs. (25)–(26), v of the same step: `gqlib.learners.gq_step`
     semi-gradient    Eq. (10), backward view: `gqlib.learners.semi_gradient_step`
-    TDC(λ), GTD2     weighted by ρ: `gqlib.gradient_td`; on pairs TDC(λ) is GQ(λ) of Maei and Sutton
+    TDC(λ), GTD2     weighted by ρ: `gqlib.learners.gradient_td`; on pairs TDC(λ) is GQ(λ) of Maei and Sutton
 
 The correction is u = σ(1−λ)φ' + (1−σ)(E − λφ') = mix − λφ', computed in the second form, in which σ enters through
 E + σ(φ' − E) alone: where φ' = E, σ drops out to the bit.
@@ -24,12 +24,12 @@ from gqlib._validate import Array
 from gqlib.domains.cart_pole import ACTION_COST, NOISE_DEVIATION, START, STATE_COST, CartPole, G, Walker
 from gqlib.domains.finite import Chain, FiniteDomain, Path, WeightedTrajectory
 from gqlib.fast import COMPILE
-from gqlib.fast.rng import SIGMA, TRAJECTORY, normal, seed_state, uniform
+from gqlib.fast.rng import normal, uniform
+from gqlib.seeds import SIGMA, TRAJECTORY, words
 
 __all__ = ["trajectory"]
 
 LEARNERS = {"gq": 0, "semi-gradient": 1, "tdc": 2, "gtd2": 3}
-BOUND = 1e10  # a weight beyond this has diverged: the run stops there and is counted
 
 
 @njit(**COMPILE)
@@ -130,7 +130,7 @@ def trajectory(domain: FiniteDomain | CartPole, steps: int, seed: int, run: int)
     >>> bool((long.phi[:5] == short.phi).all())
     True
     """
-    state = seed_state(seed, run, TRAJECTORY)
+    state = words(seed, run, TRAJECTORY)
     if isinstance(domain, FiniteDomain):
         return domain.tables.trajectory(walk_chain(domain.chain, uniforms(state, steps + 1, 3)))
     draws = normals(state, domain.walker.warm_up + steps, 2)
@@ -139,7 +139,7 @@ def trajectory(domain: FiniteDomain | CartPole, steps: int, seed: int, run: int)
 
 def sigma_normals(steps: int, seed: int, run: int) -> Array:
     """One standard normal number a step for σ, from a stream of its own."""
-    return np.asarray(normals(seed_state(seed, run, SIGMA), steps, 1)[:, 0])
+    return np.asarray(normals(words(seed, run, SIGMA), steps, 1)[:, 0])
 
 
 @njit(**COMPILE)

@@ -1,16 +1,15 @@
 r"""The integer generator of the kernels: uniform and normal numbers that are the same on every machine.
 
 The generator is xoshiro256++ (Blackman and Vigna, 2021): four 64-bit words, shifts, rotations and additions.
-A *stream* is such a state, seeded with words of :class:`numpy.random.SeedSequence` for (seed, run, stream).
-Different runs and different purposes never share numbers, whereas two settings of one experiment see the same
-ones (common random numbers: a difference between settings is then less noisy than the settings are).
+A state is seeded by `gqlib.seeds.words`, and the functions below advance it in place.
 
 Uniform numbers are the upper 53 bits of a word times :math:`2^{-53}`, in [0, 1).
 Normal numbers are :math:`F^{-1}(u)` with the rational approximation of Wichura (1988, AS 241), whose relative
 error is about 1e-16; one word makes one normal number, so streams stay aligned. The logarithm in its tails
 is a fixed series, because that of the C library may differ in its last bit from machine to machine.
 
->>> state = seed_state(seed=7, run=0, stream=START)
+>>> from gqlib import seeds
+>>> state = seeds.words(7, 0, seeds.START)
 >>> 0.0 <= uniform(state) < 1.0
 True
 """
@@ -22,32 +21,17 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from gqlib import _validate as check
 from gqlib.fast import COMPILE
 
 __all__ = [
-    "BEHAVIOUR",
-    "SIGMA",
-    "START",
-    "TARGET",
-    "TRAJECTORY",
     "fill_normal",
     "integers",
     "next_u64",
     "normal",
     "normal_quantile",
-    "seed_state",
     "uniform",
 ]
-
-# What a stream is for. New purposes get new numbers; the old ones never change.
-START = 0  # where an episode starts
-BEHAVIOUR = 1  # the behaviour policy's choices
-TARGET = 2  # draws of the target policy, where an algorithm needs them
-SIGMA = 3  # a random sigma
-TRAJECTORY = 4  # transitions of a prediction problem
 
 _INVERSE_2_53 = 2.0**-53
 _CENTRAL = 0.425  # AS 241 has one formula within this distance of 1/2, one beyond, and one far beyond
@@ -55,29 +39,6 @@ _FAR = 0.5 - 1e-10  # includes all of the third formula
 _DOUBLINGS = (32, 16, 8, 4, 2, 1)
 _U11, _U12 = np.uint64(11), np.uint64(12)
 _U17, _U19, _U23, _U41, _U45 = (np.uint64(k) for k in (17, 19, 23, 41, 45))
-
-
-def seed_state(seed: int, run: int, stream: int) -> NDArray[np.uint64]:
-    """State of one stream of one run.
-
-    Parameters
-    ----------
-    seed : int
-        Names the experiment; at least 0.
-    run : int
-        Index of the run; at least 0.
-    stream : int
-        What the numbers are for: `START`, `BEHAVIOUR`, `TARGET`, `SIGMA`, `TRAJECTORY`.
-
-    Returns
-    -------
-    ndarray of uint64, shape (4,)
-        To be handed to the functions below, which advance it in place.
-    """
-    entropy = check.integer("seed", seed, low=0)
-    key = (check.integer("run", run, low=0), check.integer("stream", stream, low=0))
-    sequence = np.random.SeedSequence(entropy=entropy, spawn_key=key)
-    return np.asarray(sequence.generate_state(4, np.uint64), dtype=np.uint64)
 
 
 @njit(forceinline=True, **COMPILE)

@@ -18,7 +18,8 @@ from numba import njit
 from gqlib._validate import Array
 from gqlib.domains.episodes import Episode, TabularTask
 from gqlib.fast import COMPILE
-from gqlib.fast.rng import TRAJECTORY, seed_state, uniform
+from gqlib.fast.rng import uniform
+from gqlib.seeds import TRAJECTORY, words
 
 __all__ = [
     "arrays",
@@ -116,7 +117,7 @@ def control_returns(
     [[-1.0, 1.0, 1.0]]
     """
     made = world(task)
-    streams = [seed_state(seed, run, TRAJECTORY) for run in runs]
+    streams = [words(seed, run, TRAJECTORY) for run in runs]
     return np.stack([kernel(*made, parameter, sigmas, alpha, epsilon, max_steps, stream)[0] for stream in streams])
 
 
@@ -270,7 +271,7 @@ def n_step_run(
     Examples
     --------
     >>> from gqlib.domains.random_walk import random_walk
-    >>> stream = seed_state(0, 0, TRAJECTORY)
+    >>> stream = words(0, 0, TRAJECTORY)
     >>> returns, q = n_step_run(*world(random_walk(1)), 1, np.full(3, 0.5), 0.5, 0.0, 100, stream)
     >>> returns.tolist(), q[1].tolist()
     ([-1.0, 1.0, 1.0], [-0.5, 0.75])
@@ -317,7 +318,7 @@ def trace_run(
     Examples
     --------
     >>> from gqlib.domains.random_walk import random_walk
-    >>> stream = seed_state(0, 0, TRAJECTORY)
+    >>> stream = words(0, 0, TRAJECTORY)
     >>> returns, q = trace_run(*world(random_walk(1)), 0.9, np.full(3, 0.5), 0.5, 0.0, 100, stream)
     >>> returns.tolist(), q[1].tolist()
     ([-1.0, 1.0, 1.0], [-0.5, 0.75])

@@ -155,8 +155,11 @@ class CaseNull:
     cells: int = 1
 
     def __post_init__(self) -> None:
-        room("n", self.n, integer("n", self.n, low=1))
-        room("cells", self.cells, self.n * integer("cells", self.cells, low=1))
+        n, cells = integer("n", self.n, low=1), integer("cells", self.cells, low=1)
+        room("n", n, n)
+        room("cells", cells, n * cells)
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "cells", cells)
 
     @property
     def total(self) -> int:

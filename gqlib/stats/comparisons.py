@@ -98,8 +98,7 @@ def paired_difference(
     """
     x = array("first", first, (None,), largest=LARGEST_SCORE)
     y = array("second", second, x.shape, largest=LARGEST_SCORE)
-    fraction("confidence", confidence)
-    integer("resamples", resamples, low=1)
+    confidence, resamples = fraction("confidence", confidence), integer("resamples", resamples, low=1)
     difference = sample_of_runs("first", x - y)
     if method is None:
         method = "student" if rng is None else "BCa"
@@ -172,7 +171,8 @@ def probability_of_improvement(
     flag("paired", paired)
     x = sample_of_runs("first", array("first", first, (None,), largest=LARGEST_SCORE))
     y = sample_of_runs("second", array("second", second, (None,), largest=LARGEST_SCORE))
-    room("resamples", resamples, integer("resamples", resamples, low=1))
+    resamples = integer("resamples", resamples, low=1)
+    room("resamples", resamples, resamples)
     better, worse = (x, y) if lower_is_better else (-x, -y)
     if paired and x.size != y.size:
         raise ValueError(f"second holds {y.size} runs; it should hold {x.size}, like first, to be paired")

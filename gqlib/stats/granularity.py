@@ -70,11 +70,10 @@ def grim(
     False
     """
     choice("rounding", rounding, tuple(_CONVENTIONS))
-    integer("decimals", decimals, low=0, high=MOST_DECIMALS)
+    decimals = integer("decimals", decimals, low=0, high=MOST_DECIMALS)
     printed = _in_last_digits(percentage, decimals)
-    candidates = list(denominators) if isinstance(denominators, Iterable) else [denominators]
-    for n in candidates:
-        integer("denominators", n, low=1, high=MOST_ITEMS)
+    given = list(denominators) if isinstance(denominators, Iterable) else [denominators]
+    candidates = [integer("denominators", n, low=1, high=MOST_ITEMS) for n in given]
     fits = {n: _numerators(printed, n, decimals, rounding) for n in candidates}
     return {n: numerators for n, numerators in fits.items() if numerators}
 
@@ -108,12 +107,13 @@ def grim_counts(
     """
     if isinstance(percentages, str) or not isinstance(percentages, Sequence):
         raise ValueError(f"percentages is {brief(percentages)}; it should be a sequence of printed numbers")
-    integer("denominator", denominator, low=1, high=MOST_ITEMS)
+    denominator = integer("denominator", denominator, low=1, high=MOST_ITEMS)
+    decimals = integer("decimals", decimals, low=0, high=MOST_DECIMALS)
     choices: list[Sequence[int]] = [
         grim(cell, denominator, decimals, rounding=rounding).get(denominator, ()) for cell in percentages
     ]
     if remainder is not None:
-        integer("remainder", remainder, low=0, high=len(percentages) - 1)
+        remainder = integer("remainder", remainder, low=0, high=len(percentages) - 1)
         if sum(_in_last_digits(cell, decimals) for cell in percentages) != 100 * 10**decimals:
             return ()
         choices[remainder] = range(denominator + 1)

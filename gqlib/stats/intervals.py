@@ -113,8 +113,7 @@ def bootstrap_interval(
     True
     """
     generator("rng", rng)
-    fraction("confidence", confidence)
-    integer("resamples", resamples, low=1)
+    confidence, resamples = fraction("confidence", confidence), integer("resamples", resamples, low=1)
     room("resamples", resamples, resamples)
     function("statistic", statistic)
     kind = choice("method", str(method).lower(), ("bca", "percentile", "basic"))

@@ -50,7 +50,10 @@ class _World:
         check.instance("task", task, TabularTask)
         self.begin = np.cumsum(task.start)
         self.moves = np.cumsum(task.mdp.transitions, axis=2)
-        self.epsilon, self.draw = check.scalar("epsilon", epsilon, low=0.0, high=1.0), check.function("draw", draw)
+        self.epsilon, self._draw = check.scalar("epsilon", epsilon, low=0.0, high=1.0), check.function("draw", draw)
+
+    def draw(self) -> float:
+        return check.scalar("draw", self._draw(), low=0.0, high=1.0, open_high=True)
 
     def start(self) -> int:
         return int(np.searchsorted(self.begin, self.draw() * self.begin[-1], side="right"))

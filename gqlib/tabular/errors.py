@@ -27,7 +27,7 @@ def rms_error(tables: ArrayLike, exact: ArrayLike, *, ceiling: float) -> Array:
     [3.5355, 9.0]
     """
     values, target = check.reals("tables", tables), check.array("exact", exact, (None, None))
-    check.scalar("ceiling", ceiling, low=0.0)
+    ceiling = check.scalar("ceiling", ceiling, low=0.0)
     if values.shape[-2:] != target.shape:
         raise ValueError(f"tables has shape {values.shape}; its last axes should be {target.shape}")
     with np.errstate(all="ignore"):
@@ -66,7 +66,8 @@ def bias_variance_interval(
     """
     check.generator("rng", rng)
     values = check.array("tables", tables, (None, *np.shape(exact)))
-    check.room("resamples", resamples, check.integer("resamples", resamples, low=2))
+    resamples = check.integer("resamples", resamples, low=2)
+    check.room("resamples", resamples, resamples)
     drawn = np.array(
         [
             bias_variance(values[rng.integers(len(values), size=len(values))], exact)

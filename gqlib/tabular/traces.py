@@ -177,7 +177,7 @@ def q_sigma_lambda_offline(
     >>> q_sigma_lambda_offline(table, episode, [[0.5, 0.5]] * 3, sigma=1.0, lam=0.5, gamma=1.0, alpha=0.5).tolist()
     [[1.75, 0.0], [2.0, 2.5], [0.0, 0.0]]
     """
-    table, alpha, lam = table_for(q, episode), step_size(alpha), _decay(lam)
+    table, gamma, alpha, lam = table_for(q, episode), discount(gamma), step_size(alpha), _decay(lam)
     errors = td_errors(table, episode, pi, sigma=sigma, gamma=gamma)
     trace, total = np.zeros_like(table), np.zeros_like(table)
     for (s, a, *_), delta in zip(episode, errors, strict=True):

@@ -1,0 +1,225 @@
+"""The engine's speed, as ratios measured in one run on one machine: ``gq bench``, ``make bench``.
+
+Times are processor times of this process, the best of several measurements; a ratio therefore says what the code
+costs, not what else the machine was doing. Two workers against one are compared by the clock on the wall.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gqlib.bench.matrices import cost_of_a
+from gqlib.bench.prediction import prediction_ratios
+from gqlib.bench.store import seconds_to_open
+from gqlib.control.engine import one_run, world
+from gqlib.control.setting import ControlSetting
+from gqlib.control.tile_tables import tile_table
+from gqlib.fast import ENGINE_VERSION, baselines
+from gqlib.fast.control import FLUSH_BELOW
+from gqlib.seeds import BEHAVIOUR, START, words
+
+SEED = 1
+BASE = ControlSetting(alpha=0.0005, episodes=40)
+DENSE_SIZES = (512, 2048, 16384)
+OPENING = "seconds to open a store of 30,000 runs"
+
+# name: (what is measured, bound, whether the ratio should be at least or at most that)
+TARGETS = {
+    "learning / bare": ("compiled learning step / bare loop without learning", 2.0, "at most"),
+    "learning / bare, epsilon-greedy": ("the same with an epsilon-greedy target policy", None, ""),
+    "learning / bare, dynamic sigma": ("the same with a normal sigma drawn for each step", None, ""),
+    "NumPy / compiled": ("dense NumPy reference / compiled, p = 1024", 300.0, "at least"),
+    "dense / lazy, p = 512": ("compiled dense update / compiled, p = 512", 3.0, "at least"),
+    "dense / lazy, p = 2048": ("compiled dense update / compiled, p = 2048", 10.0, "at least"),
+    "dense / lazy, p = 16384": ("compiled dense update / compiled, p = 16384", 80.0, "at least"),
+    "p = 16384 / p = 512": ("compiled step at p = 16384 / at p = 512", 1.2, "at most"),
+    "16 tilings / 8 tilings": ("compiled step with 16 tilings / with 8 (linear: 2)", 2.2, "at most"),
+    "two workers / one": ("runs per second of two processes / of one", 1.7, "at least"),
+    "prediction, Baird": ("prediction reference / compiled, Baird's star", 100.0, "at least"),
+    "prediction, Boyan": ("prediction reference / compiled, Boyan's chain", 100.0, "at least"),
+    "prediction, Cart-pole": ("prediction reference / compiled, cart-pole", None, ""),
+    "A / solve": ("A_sigma of 2,000 pairs and 200 features / one dense solve", 3.0, "at most"),
+}
+
+
+def best(work: Callable[[], int], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
+    """Nanoseconds per step, the least of several measurements; `work` returns its number of steps."""
+    work()  # fills the caches
+    least = math.inf
+    for _ in range(repeats):
+        begin = clock()
+        steps = work()
+        least = min(least, (clock() - begin) / steps)
+    return 1e9 * least
+
+
+def learning(setting: ControlSetting) -> Callable[[], int]:
+    """A run of the compiled learner."""
+    return lambda: int(np.abs(one_run(setting, SEED, 0)[0]).sum())
+
+
+def bare(setting: ControlSetting) -> Callable[[], int]:
+    """The loop without learning, with the weights that the learner ends with."""
+    table = tile_table(setting.p, setting.tilings, setting.memory)
+    theta = one_run(setting, SEED, 0)[2][table.used]
+    first, steps = world(table, table.rows), np.zeros(3 * setting.episodes, dtype=np.int32)
+
+    def work() -> int:
+        streams = words(SEED, 0, START), words(SEED, 0, BEHAVIOUR)
+        baselines.bare_run(*first, theta, steps, *streams, setting.max_steps, setting.epsilon)
+        return int(np.abs(steps).sum())
+
+    return work
+
+
+def dense(setting: ControlSetting) -> Callable[[], int]:
+    """The compiled dense update."""
+    table = tile_table(setting.p, setting.tilings, setting.memory)
+    first, steps = world(table, table.index_rows()), np.zeros(setting.episodes, dtype=np.int32)
+    numbers = setting.sigma, setting.lam, setting.gamma, setting.alpha, setting.eta, setting.epsilon
+
+    def work() -> int:
+        streams = words(SEED, 0, START), words(SEED, 0, BEHAVIOUR)
+        theta = np.zeros(setting.p)
+        baselines.dense_run(*first, theta, steps, *streams, setting.max_steps, *numbers, *baselines.PAPER)
+        return int(np.abs(steps).sum())
+
+    return work
+
+
+def reference(setting: ControlSetting) -> Callable[[], int]:
+    """The dense NumPy reference, on one short episode: its cost per step does not depend on the number of steps."""
+    one_reference_run = import_module("gqlib.control.reference").one_run
+    short = replace(setting, episodes=1, max_steps=min(300, setting.max_steps))
+    return lambda: int(np.abs(one_reference_run(short, SEED, 0)[0]).sum())
+
+
+def _task(first_run: int, runs: int) -> int:
+    return sum(int(np.abs(one_run(BASE, SEED, run)[0]).sum()) for run in range(first_run, first_run + runs))
+
+
+def two_workers(repeats: int, tasks: int = 8, runs: int = 16) -> float:
+    """Speed of two processes over that of one, on the same tasks; by the clock on the wall."""
+    from joblib import Parallel, delayed
+
+    def speed(workers: int) -> float:
+        with Parallel(n_jobs=workers) as parallel:
+            work = [delayed(_task)(k * runs, runs) for k in range(tasks)]
+            return 1.0 / best(lambda: sum(parallel(work)), repeats, time.perf_counter)
+
+    one = speed(1)
+    return speed(2) / one
+
+
+def flush_rule(thresholds: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-12)) -> list[dict[str, float]]:
+    """What the flush threshold costs and what it does to the weights, against the dense NumPy reference."""
+    short = replace(BASE, episodes=1, max_steps=2000, p=512)
+    exact = import_module("gqlib.control.reference").one_run(short, SEED, 0)[2]
+    rows = []
+    for threshold in thresholds:
+
+        def work(threshold: float = threshold) -> int:
+            return int(np.abs(one_run(BASE, SEED, 0, flush_below=threshold)[0]).sum())
+
+        theta = one_run(short, SEED, 0, flush_below=threshold)[2]
+        error = float(np.abs(theta - exact).max() / np.abs(exact).max())
+        rows.append({"threshold": threshold, "nanoseconds": best(work, 3), "relative error": error})
+    return rows
+
+
+def measure(repeats: int = 7) -> dict[str, Any]:
+    """All times in nanoseconds per step, and the ratios.
+
+    Parameters
+    ----------
+    repeats : int
+        Measurements of which the best counts.
+
+    Returns
+    -------
+    dict
+        "times", "ratios" (by the names in `TARGETS`), "flush" and "engine_version".
+    """
+    soft = replace(BASE, target="epsilon-greedy")
+    noisy = replace(BASE, sigma_noise=0.01)
+    sizes = {p: replace(BASE, p=p) for p in DENSE_SIZES}
+    times = {
+        "bare loop": best(bare(BASE), repeats),
+        "compiled": best(learning(BASE), repeats),
+        "bare loop, epsilon-greedy": best(bare(soft), repeats),
+        "compiled, epsilon-greedy target": best(learning(soft), repeats),
+        "compiled, dynamic sigma": best(learning(noisy), repeats),
+        "compiled, 16 tilings": best(learning(replace(BASE, tilings=16)), repeats),
+        "dense NumPy reference": best(reference(BASE), 3),
+    }
+    for p, setting in sizes.items():
+        times[f"compiled, p = {p}"] = best(learning(setting), repeats)
+        times[f"compiled dense, p = {p}"] = best(dense(replace(setting, episodes=4)), 3)
+    ratios = {
+        "learning / bare": times["compiled"] / times["bare loop"],
+        "learning / bare, epsilon-greedy": times["compiled, epsilon-greedy target"]
+        / times["bare loop, epsilon-greedy"],
+        "learning / bare, dynamic sigma": times["compiled, dynamic sigma"] / times["bare loop"],
+        "NumPy / compiled": times["dense NumPy reference"] / times["compiled"],
+        **{
+            f"dense / lazy, p = {p}": times[f"compiled dense, p = {p}"] / times[f"compiled, p = {p}"] for p in sizes
+        },
+        "p = 16384 / p = 512": times["compiled, p = 16384"] / times["compiled, p = 512"],
+        "16 tilings / 8 tilings": times["compiled, 16 tilings"] / times["compiled"],
+        "two workers / one": two_workers(3),
+        **{f"prediction, {name}": row["ratio"] for name, row in prediction_ratios(repeats).items()},
+        "A / solve": cost_of_a()["A_ratio"],
+    }
+    opening = seconds_to_open()
+    return {
+        "engine_version": ENGINE_VERSION,
+        "times": times,
+        "ratios": ratios,
+        "flush": flush_rule(),
+        OPENING: opening,
+    }
+
+
+def as_text(result: dict[str, Any]) -> str:
+    """The result as text."""
+    lines = ["nanoseconds per step"]
+    lines += [f"  {name:<62} {value:>10.1f}" for name, value in result["times"].items()]
+    lines += ["", "ratios"]
+    for name, value in result["ratios"].items():
+        text, bound, sense = TARGETS[name]
+        verdict = ""
+        if bound is not None:
+            met = value >= bound if sense == "at least" else value <= bound
+            verdict = f"{sense} {bound:g}: {'yes' if met else 'NO'}"
+        lines.append(f"  {text:<62} {value:>10.2f}   {verdict}")
+    lines += ["", f"flush when c is below ...       (chosen: {FLUSH_BELOW:g})"]
+    for row in result["flush"]:
+        cost, error = row["nanoseconds"], row["relative error"]
+        lines.append(f"  {row['threshold']:<10g} {cost:>8.1f} ns   relative error of theta {error:.1e}")
+    lines += ["", f"opening a finished store of 30,000 runs takes {result[OPENING]:.2f} s (at most 2)"]
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print: a table, then the same as JSON; with ``--json`` the JSON alone."""
+    parser = argparse.ArgumentParser(prog="gq bench", description="Measure the engine, as ratios.")
+    parser.add_argument("--json", action="store_true", help="print JSON only")
+    parser.add_argument("--repeats", type=int, default=7, help="measurements of which the best counts")
+    arguments = parser.parse_args(argv)
+    result = measure(arguments.repeats)
+    if not arguments.json:
+        print(as_text(result), end="\n\n")
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()

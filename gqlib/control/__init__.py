@@ -1,0 +1,16 @@
+"""Control: the mountain car of Section 5.2 as data and the call that runs it, and agents for problems of one's own.
+
+``setting``      `ControlSetting`, everything that decides a result except the seed
+``run``          `run_control`, by the compiled engine or by the reference
+``reference``    Algorithm 1 in dense NumPy, to be read beside the paper
+``engine``       from a setting to the compiled kernel (`gqlib.fast.control`) and back
+``tile_tables``  tile coding of the car's state box as one look-up table
+``corrected``    the corrected method on the same car
+``agent``        a learner with `act` and `learn`, and a tile coder for boxes
+``gym``          the loop for Gymnasium environments
+"""
+
+from gqlib.control.run import ControlResult, run_control
+from gqlib.control.setting import ControlSetting
+
+__all__ = ["ControlResult", "ControlSetting", "run_control"]

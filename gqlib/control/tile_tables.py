@@ -1,0 +1,230 @@
+r"""Tile coding of the car's state box as one look-up table.
+
+With K tilings of 8 x 8 tiles the coder sees a state only through :math:`q_x = \lfloor K f_x \rfloor` and
+:math:`q_v = \lfloor K f_v \rfloor`, :math:`f = (8x/1.7,\ 8v/0.14)`: the box falls into about
+:math:`(8K + 1)^2` *fine cells*, and all states of a cell have the same tiles. A row of the table holds, for its
+cell, the K indices of each of the three actions and the inner products of their features: an index may occur twice
+(collision), so a feature is the number of tilings that hit it, and :math:`\|\phi\|^2` is not always K.
+
+Two memories:
+
+- ``"int"``: ``hash(tile) % p``, as :func:`gqlib.tiles3.tiles` with an int;
+- ``"iht"``: as with an :class:`~gqlib.tiles3.IHT` of size p that has been filled by visiting every fine cell
+  once, positions from left to right, for each position velocities upwards, for each state actions 0, 1, 2, for
+  each action tilings in order. The order matters: it decides indices, and which tiles collide once the
+  table is full.
+
+Only some of the p indices occur, so rows hold *places*: the occurring indices are numbered in the order
+of filling, neighbours in the box next to each other in memory, and `used` gives the index of each place.
+The cost of a step then does not depend on how far apart hashing throws the indices.
+
+Cells are found exactly: a product in place of the division guesses the cell, and the guess is corrected by comparing
+with the cell's edges, the smallest doubles that the coder maps to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import floor, inf, nextafter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gqlib import _validate as check
+from gqlib.control.setting import LARGEST_MEMORY, MEMORIES, MOST_TILINGS
+from gqlib.domains import mountain_car as car
+from gqlib.tiles3 import IHT
+
+__all__ = ["MEMORIES", "TileTable", "make_memory", "scaled", "tile_table"]
+
+TILES_PER_SIDE = 8
+ROW_ALIGNMENT = 32  # entries of 2 bytes in a cache line of 64
+TUPLE_HASH = 7081850399381545063  # of (0, -3, 2, 1), where tiles are hashed as in tiles3
+
+
+def scaled(position: float, velocity: float) -> tuple[float, float]:
+    """State in units of tile widths, as handed to the tile coder.
+
+    Examples
+    --------
+    >>> scaled(0.425, -0.035)
+    (2.0, -2.0)
+    """
+    return (
+        TILES_PER_SIDE * position / (car.POSITION_MAX - car.POSITION_MIN),
+        TILES_PER_SIDE * velocity / (car.VELOCITY_MAX + car.VELOCITY_MAX),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TileTable:
+    """The look-up table of one memory.
+
+    Attributes
+    ----------
+    rows : ndarray of uint16, shape (cells, width)
+        Places of action 0, of action 1, of action 2, then the inner products (0,0), (1,1), (2,2), (0,1), (0,2),
+        (1,2) of the features; padded with zeros to whole cache lines. Cells are ordered by position, then velocity.
+    edges_x, edges_v : ndarray
+        Smallest double of each fine interval, and infinity at the end.
+    used : ndarray of int64
+        The index of each place.
+    p, tilings : int
+        Size of the memory and number of tilings.
+
+    Examples
+    --------
+    >>> table = tile_table(512)
+    >>> table.cell(-1.2, -0.07), table.p, len(table.indices(-0.5, 0.0, 1)), table.index_rows().shape == table.rows.shape
+    (0, 512, 8, True)
+    """
+
+    rows: NDArray[np.uint16]
+    edges_x: NDArray[np.float64]
+    edges_v: NDArray[np.float64]
+    used: NDArray[np.int64]
+    p: int
+    tilings: int
+
+    def cell(self, position: float, velocity: float) -> int:
+        """Row of a state."""
+        i = int(np.searchsorted(self.edges_x, position, side="right")) - 1
+        j = int(np.searchsorted(self.edges_v, velocity, side="right")) - 1
+        return i * (len(self.edges_v) - 1) + j
+
+    def indices(self, position: float, velocity: float, action: int) -> list[int]:
+        """Tile indices of a state and action, as :func:`gqlib.tiles3.tiles` returns them."""
+        row = self.rows[self.cell(position, velocity)]
+        return [int(self.used[place]) for place in row[action * self.tilings : (action + 1) * self.tilings]]
+
+    def index_rows(self) -> NDArray[np.uint16]:
+        """The rows with indices in the place of places, for code that has all p weights in memory."""
+        rows = self.rows.copy()
+        active = slice(None, car.ACTIONS * self.tilings)
+        rows[:, active] = self.used[rows[:, active]]
+        return rows
+
+
+def _edges(quantise_axis: int, low: float, high: float, tilings: int) -> NDArray[np.float64]:
+    """Smallest doubles of the fine intervals of one axis between `low` and `high`, found by bisection."""
+
+    def quantised(value: float) -> int:
+        state = (value, 0.0) if quantise_axis == 0 else (0.0, value)
+        return floor(scaled(*state)[quantise_axis] * tilings)
+
+    first, last = quantised(low), quantised(high)
+    edges = [low]
+    for q in range(first + 1, last + 1):
+        below, above = edges[-1], high
+        while nextafter(below, inf) < above:
+            middle = below + (above - below) / 2
+            if quantised(middle) < q:
+                below = middle
+            else:
+                above = middle
+        edges.append(above)
+    return np.array([*edges, inf])
+
+
+def _fill_order(tilings: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Edges of both axes: one state for every fine cell is a pair of them."""
+    return (
+        _edges(0, car.POSITION_MIN, car.POSITION_MAX, tilings),
+        _edges(1, -car.VELOCITY_MAX, car.VELOCITY_MAX, tilings),
+    )
+
+
+@lru_cache(maxsize=8)
+def _coordinates(tilings: int) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+    """All tiles in the order of filling, and for (cell, action, tiling) the number of its tile in that order."""
+    edges_x, edges_v = _fill_order(tilings)
+    q_x = np.array([floor(scaled(x, 0.0)[0] * tilings) for x in edges_x[:-1]])
+    q_v = np.array([floor(scaled(0.0, v)[1] * tilings) for v in edges_v[:-1]])
+    tiling = np.arange(tilings)
+    x = (q_x[:, None] + tiling) // tilings
+    v = (q_v[:, None] + 3 * tiling) // tilings
+    shape = (len(q_x), len(q_v), car.ACTIONS, tilings)
+    parts = (
+        np.broadcast_to(tiling, shape),
+        np.broadcast_to(x[:, None, None, :], shape),
+        np.broadcast_to(v[None, :, None, :], shape),
+        np.broadcast_to(np.arange(car.ACTIONS)[:, None], shape),
+    )
+    flat = np.stack([part.ravel() for part in parts])
+    lowest = flat.min(axis=1)
+    code = np.ravel_multi_index(tuple(flat - lowest[:, None]), tuple(flat.max(axis=1) - lowest + 1))
+    _, first, number = np.unique(code, return_index=True, return_inverse=True)
+    distinct = flat[:, first].T
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    names = [tuple(int(c) for c in tile) for tile in distinct[order]]
+    return names, rank[number].reshape(-1, car.ACTIONS * tilings)
+
+
+def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
+    """Memory of tiles3 behind a table: the int `p`, or an IHT of size `p` filled in the stated order.
+
+    Examples
+    --------
+    >>> make_memory("int", 512, 8), make_memory("iht", 2048, 8).count()
+    (512, 1944)
+    """
+    check.choice("memory", memory, MEMORIES)
+    if memory == "int":
+        return p
+    table = IHT(p)
+    for name in _coordinates(tilings)[0]:
+        table.getindex(name)
+    return table
+
+
+@lru_cache(maxsize=16)
+def tile_table(p: int, tilings: int = 8, memory: str = "int") -> TileTable:
+    """Look-up table of the car's state box.
+
+    Parameters
+    ----------
+    p : int
+        Size of the memory, at most 65536.
+    tilings : int
+        Number of tilings of 8 x 8 tiles, at most 32.
+    memory : {"int", "iht"}
+        See the module.
+
+    Returns
+    -------
+    TileTable
+
+    Examples
+    --------
+    >>> from gqlib.tiles3 import tiles
+    >>> tile_table(1024).indices(-0.5, 0.0, 1) == tiles(1024, 8, scaled(-0.5, 0.0), [1])
+    True
+    >>> len(tile_table(2048).used), len(tile_table(2048, memory="iht").used)
+    (1136, 1944)
+    """
+    check.integer("p", p, low=1, high=LARGEST_MEMORY)
+    check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
+    if hash((0, -3, 2, 1)) != TUPLE_HASH:
+        raise RuntimeError("tile indices need the tuple hash of 64-bit CPython 3.8 or later")
+    store = make_memory(memory, p, tilings)
+    names, number = _coordinates(tilings)
+    if isinstance(store, IHT):
+        index = np.array([store.getindex(name) for name in names])
+    else:
+        index = np.array([hash(name) % store for name in names])
+    used = np.array(list(dict.fromkeys(index.tolist())))
+    place = np.empty(p, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    places = place[index[number]].reshape(len(number), car.ACTIONS, tilings)
+    width = -(-(car.ACTIONS * tilings + 6) // ROW_ALIGNMENT) * ROW_ALIGNMENT
+    rows = np.zeros((len(number), width), dtype=np.uint16)
+    rows[:, : car.ACTIONS * tilings] = places.reshape(len(number), -1)
+    for column, (a, b) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))):
+        equal = places[:, a, :, None] == places[:, b, None, :]
+        rows[:, car.ACTIONS * tilings + column] = equal.sum(axis=(1, 2))
+    rows.setflags(write=False)
+    edges_x, edges_v = _fill_order(tilings)
+    return TileTable(rows, edges_x, edges_v, used, p, tilings)

@@ -1,0 +1,8 @@
+"""The critical edition: what the paper prints, where each object of it lives, and how the book draws.
+
+``paper``     the paper's numbered objects and tables, as data
+``index``     from an object of the paper to the code that implements it
+``figures``   the look of the figures
+``drawings``  drawings of the domains
+``explore``   the live figures
+"""

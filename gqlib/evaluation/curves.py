@@ -1,0 +1,92 @@
+"""Learning curves of many settings on shared walks, late scores by run, and LSTD on the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.domains.finite import WeightedTrajectory
+from gqlib.evaluation.measures import empirical_moments, lstd
+from gqlib.evaluation.run import PredictionResult, histories, learn_on
+from gqlib.evaluation.setting import PredictionSetting
+
+__all__ = ["late", "lstd_curve", "run_curves"]
+
+
+def run_curves(settings: Mapping[str, PredictionSetting], runs: int, seed: int) -> dict[str, PredictionResult]:
+    """`run_prediction` of each setting, by label; settings on the same domain share the walks, made once.
+
+    Examples
+    --------
+    >>> still, moving = (PredictionSetting("boyan_chain", alpha=alpha, steps=100, kept=1) for alpha in (0.0, 0.1))
+    >>> results = run_curves({"still": still, "moving": moving}, runs=2, seed=0)
+    >>> {label: bool(result.theta[:, -1].any()) for label, result in results.items()}  # the weights begin at zero
+    {'still': False, 'moving': True}
+    """
+    from gqlib.fast import prediction as fast
+
+    for setting in check.members("settings", settings).values():
+        check.instance("settings", setting, PredictionSetting)
+    check.integer("seed", seed, low=0)
+    check.room("runs", runs, check.integer("runs", runs, low=1) * len(settings))
+    found: dict[str, list[tuple[Array, int]]] = {label: [] for label in settings}
+    for run in range(check.integer("runs", runs, low=1)):
+        walks: dict[tuple[object, ...], tuple[WeightedTrajectory, Array]] = {}
+        for label, setting in settings.items():
+            key = (setting.domain, setting.options, setting.steps)
+            if key not in walks:
+                path = fast.trajectory(setting.make_domain(), setting.steps, seed, run)
+                walks[key] = path, fast.sigma_normals(setting.steps, seed, run)
+            path, draws = walks[key]
+            found[label].append(learn_on(setting, path, setting.schedule.values(path.ends, draws)))
+    return {
+        label: PredictionResult(
+            settings[label], np.array([kept for kept, _ in rows]), np.array([step for _, step in rows], dtype=np.int64)
+        )
+        for label, rows in found.items()
+    }
+
+
+def late(values: ArrayLike) -> Array:
+    """The mean over the second half of the checkpoints, (runs,): infinite for a run that diverged.
+
+    Examples
+    --------
+    >>> late([[9.0, 9.0, 1.0, 3.0], [9.0, 9.0, np.nan, np.nan]]).tolist()
+    [2.0, inf]
+    """
+    curve = check.reals("values", values)
+    if curve.ndim != 2 or not curve.size:
+        raise ValueError(f"values has shape {curve.shape}; it should have one row for each run")
+    mean = curve[:, (curve.shape[1] + 1) // 2 :].mean(axis=1)
+    return np.where(np.isnan(mean), np.inf, mean)
+
+
+def lstd_curve(setting: PredictionSetting, runs: int, seed: int, points: int = 10) -> Array:
+    """Weights of LSTD on the first part of each run's data, at `points` equal parts of it, (runs, points, d).
+
+    Examples
+    --------
+    >>> setting = PredictionSetting("boyan_chain", (("terminal_features", "zero"),), steps=2000, kept=1)
+    >>> curve = lstd_curve(setting, runs=2, seed=0, points=4)
+    >>> curve.shape, bool((abs(curve[:, -1, 0] + 25.0) < 2.5).all())  # the first feature is the value of the start
+    ((2, 4, 4), True)
+    """
+    check.instance("setting", setting, PredictionSetting)
+    points = check.integer("points", points, low=1, high=setting.steps)
+    check.room("runs", runs, points * check.integer("runs", runs, low=1))
+    gamma = setting.make_domain().problem.gamma
+    rows = []
+    for path, sigma in histories(setting, runs, seed):
+        cuts = [setting.steps * (i + 1) // points for i in range(points)]
+        rows.append([lstd(empirical_moments(_first(path, cut), sigma[:cut], setting.lam, gamma)) for cut in cuts])
+    return np.array(rows)
+
+
+def _first(path: WeightedTrajectory, steps: int) -> WeightedTrajectory:
+    return WeightedTrajectory(**{field.name: getattr(path, field.name)[:steps] for field in fields(path)})

@@ -1,0 +1,228 @@
+r"""A grid of prediction settings on shared trajectories, and the summary that the results keep of it.
+
+Trajectories depend on the domain, the seed and the run alone. So a grid over σ, α and η walks once a run and learns
+many times on that walk, which is what the searches for step sizes and the families of σ need.
+A cell is measured *late*: the mean over the second half of the kept steps, of
+
+    mspbe      the exact MSPBE of the cell's own σ (of TDC and GTD2: the one of π)
+    error      RMSE to v^π or q^π
+    mixture    RMSE to the solution of v = r + γ[(1−σ)P^π + σP^μ]v
+
+A run that diverges counts as infinite: the cell's mean is then infinite, its median may not be, and the share is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.evaluation.measures import half_square, inverse_of_m, mixture_value
+from gqlib.evaluation.run import measured_problem, prepare
+from gqlib.evaluation.setting import LEARNERS, PredictionSetting
+from gqlib.learners.sigma import DRAWN
+from gqlib.sweeps.results import Labelled
+from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.store import Arrays
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["GridSetting", "find", "grid_runs", "grid_summary"]
+
+MEASURES = ("mspbe", "error", "mixture")
+
+
+@dataclass(frozen=True)
+class GridSetting(Setting):
+    """`PredictionSetting` for every σ of `sigmas`, α of `alphas` and η of `etas`.
+
+    Parameters
+    ----------
+    domain, options, learner, lam, steps, kept
+        As in `PredictionSetting`; `kept` should be even.
+    sigmas, alphas, etas : tuple of float
+    noise, drawn
+        Dynamic σ for 0 < σ < 1; the ends 0 and 1 are fixed, as in the paper's comparisons.
+
+    Examples
+    --------
+    >>> grid = GridSetting("boyan_chain", sigmas=(0.0, 1.0), alphas=(0.01, 0.1), etas=(1.0,), steps=100, kept=10)
+    >>> grid_runs(grid, 3, 0, first_run=0)["mspbe"].shape
+    (3, 2, 2, 1)
+    >>> grid.shape, grid.cell(1, 0, 0).sigma, len(grid.key)
+    ((2, 2, 1), 1.0, 64)
+    >>> grid.sigma_matters, grid.eta_matters  # in the literal reading σ has no effect
+    (False, True)
+    """
+
+    domain: str
+    sigmas: tuple[float, ...]
+    alphas: tuple[float, ...]
+    etas: tuple[float, ...]
+    options: tuple[tuple[str, object], ...] = ()
+    learner: str = "gq"
+    lam: float = 0.0
+    noise: float = 0.0
+    drawn: str = "step"
+    steps: int = 1000
+    kept: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("sigmas", "alphas", "etas"):
+            object.__setattr__(self, name, tuple(check.array(name, getattr(self, name), (None,)).tolist()))
+        object.__setattr__(self, "noise", check.scalar("noise", self.noise, low=0.0))
+        check.choice("drawn", self.drawn, DRAWN)
+        check.choice("learner", self.learner, LEARNERS)
+        first = self.cell(0, 0, 0)
+        for name in ("options", "lam", "steps", "kept"):
+            object.__setattr__(self, name, getattr(first, name))
+        if self.kept % 2:
+            raise ValueError(f"kept is {self.kept}; it should be even")
+
+    def cell(self, i: int, j: int, k: int) -> PredictionSetting:
+        """The setting of one cell: the i-th σ, the j-th α, the k-th η."""
+        for name, index, number in zip("ijk", (i, j, k), self.shape, strict=True):
+            check.integer(name, index, low=0, high=number - 1)
+        sigma = self.sigmas[i]
+        shared = {field.name for field in fields(self)} & {field.name for field in fields(PredictionSetting)}
+        return PredictionSetting(
+            **{name: getattr(self, name) for name in shared},
+            sigma=sigma,
+            sigma_noise=self.noise if 0.0 < sigma < 1.0 else 0.0,
+            sigma_drawn=self.drawn,
+            alpha=self.alphas[j],
+            eta=self.etas[k],
+        )
+
+    @property
+    def sigma_matters(self) -> bool:
+        """Whether cells differ by σ: not for learners without one, and not in the literal reading (to the bit)."""
+        return self.learner in ("gq", "semi-gradient") and dict(self.options).get("reading", "literal") != "literal"
+
+    @property
+    def eta_matters(self) -> bool:
+        """Whether cells differ by η: semi-gradient learners have no ω."""
+        return self.learner != "semi-gradient"
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of σ, α and η."""
+        return len(self.sigmas), len(self.alphas), len(self.etas)
+
+
+def grid_runs(setting: GridSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
+    """Late measures of every cell, (runs, σ, α, η), NaN where a run diverged, and a digest of each run's weights.
+
+    The digest adds up the bits of all late weights as whole numbers: it is the same on every machine, whereas the
+    measures, which use a linear-algebra library, are so up to rounding.
+
+    Examples
+    --------
+    Where nothing is learnt, the measure is that of the first weights:
+
+    >>> grid = GridSetting("boyan_chain", sigmas=(0.5,), alphas=(0.0,), etas=(1.0,), steps=20, kept=2)
+    >>> found, domain = grid_runs(grid, 1, 0, first_run=0), grid.cell(0, 0, 0).make_domain()
+    >>> bool(np.isclose(found["mspbe"].item(), domain.problem.mspbe(domain.theta0, 0.5, 0.0)))
+    True
+    """
+    check.instance("setting", setting, GridSetting)
+    from gqlib.fast import prediction as fast
+
+    check.integer("runs", runs, low=1)
+    check.integer("seed", seed, low=0)
+    check.integer("first_run", first_run, low=0)
+    check.room("runs", runs, runs * int(np.prod(setting.shape)))
+    found = {name: np.empty((runs, *setting.shape)) for name in MEASURES}
+    digest = np.zeros(runs, dtype=np.uint64)
+    sigmas = range(len(setting.sigmas) if setting.sigma_matters else 1)
+    etas = setting.etas if setting.eta_matters else setting.etas[:1]
+    measures = [_Late(setting.cell(i, 0, 0)) for i in sigmas]
+    domain, half = setting.cell(0, 0, 0).make_domain(), setting.kept // 2
+    late = np.empty((len(setting.alphas), len(etas), half, domain.problem.d))
+    for row in range(runs):
+        path = fast.trajectory(domain, setting.steps, seed, first_run + row)
+        draws = fast.sigma_normals(setting.steps, seed, first_run + row)
+        for i in sigmas:
+            cell = setting.cell(i, 0, 0)
+            learn = prepare(cell, path, cell.schedule.values(path.ends, draws))
+            for (j, alpha), (k, eta) in product(enumerate(setting.alphas), enumerate(etas)):
+                theta, diverged = learn(alpha, eta)
+                late[j, k] = theta[-half:] if diverged < 0 else np.nan
+            digest[row : row + 1] += late.view(np.uint64).sum(dtype=np.uint64)  # wraps round, silently in an array
+            for name, value in zip(MEASURES, measures[i](late), strict=True):
+                found[name][row, i if setting.sigma_matters else slice(None)] = value
+    return found | {"digest": digest}
+
+
+class _Late:
+    """The three measures for the σ of a cell, with everything that does not depend on θ worked out once."""
+
+    def __init__(self, cell: PredictionSetting) -> None:
+        problem, sigma = measured_problem(cell)
+        self.a, self.b = problem.A(sigma, cell.lam), problem.b(sigma, cell.lam)
+        self.inverse = inverse_of_m(problem)
+        self.gram = np.diag(problem.xi / problem.xi.sum()) if problem.xi.ndim == 1 else problem.xi
+        self.features = problem.features
+        self.goals = cell.make_domain().truth, mixture_value(problem, sigma)
+
+    def __call__(self, late: Array) -> tuple[Array, Array, Array]:
+        values = late @ self.features.T
+        error, mixture = (self._norm(values - goal) for goal in self.goals)
+        return half_square(self.a, self.b, self.inverse, late).mean(axis=-1), error, mixture
+
+    def _norm(self, gap: Array) -> Array:
+        return np.asarray(np.sqrt(np.maximum(((gap @ self.gram) * gap).sum(axis=-1), 0.0)).mean(axis=-1))
+
+
+def grid_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """For each measure and cell: mean, half width of its 95% interval, median; and the share of diverged runs.
+
+    Examples
+    --------
+    >>> runs = np.array([1.0, 3.0, np.nan]).reshape(3, 1, 1, 1)  # the third one diverged
+    >>> kept = grid_summary({name: runs for name in MEASURES} | {"digest": np.zeros(3)})
+    >>> [round(kept[name][1].item(), 4) for name in ("mspbe", "mspbe_median", "diverged")]
+    [inf, 3.0, 0.3333]
+    """
+    check.runs("arrays", arrays, **dict.fromkeys(MEASURES, 4), digest=1)
+    from scipy.stats import t
+
+    dims = ("sigma", "alpha", "eta")
+    runs = len(arrays["mspbe"])
+    quantile = float(t.ppf(0.975, runs - 1)) if runs > 1 else np.nan
+    kept: dict[str, Labelled] = {
+        "diverged": (dims, np.isnan(arrays["mspbe"]).mean(axis=0)),
+        "digest": (("run",), arrays["digest"]),
+    }
+    for name in MEASURES:
+        values = np.where(np.isnan(arrays[name]), np.inf, arrays[name])
+        whole = np.isfinite(values).all(axis=0)
+        spread = np.where(whole, np.where(whole, values, 0.0).std(axis=0, ddof=min(1, runs - 1)), np.inf)
+        kept[name] = (dims, values.mean(axis=0))
+        kept[f"{name}_half"] = (dims, quantile * spread / np.sqrt(runs))
+        kept[f"{name}_median"] = (dims, np.median(values, axis=0))
+    return kept
+
+
+def find(dataset: xarray.Dataset, setting: GridSetting) -> xarray.Dataset:
+    """The part of a result that belongs to a setting.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> one, two = (GridSetting("boyan_chain", (0.0,), (alpha,), (1.0,)) for alpha in (0.1, 0.2))
+    >>> data = xarray.Dataset({"mspbe": ("setting", [3.0, 5.0])}, {"key": ("setting", [one.key, two.key])})
+    >>> find(data, two)["mspbe"].item()
+    5.0
+    """
+    check.labelled("dataset", dataset, "key")
+    check.instance("setting", setting, GridSetting)
+    matches = np.flatnonzero(dataset["key"].values == setting.key)
+    if len(matches) != 1:
+        raise ValueError(f"setting is {setting!r}; it should be one of those of the dataset, once")
+    return dataset.isel(setting=int(matches[0]))

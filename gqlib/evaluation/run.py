@@ -1,0 +1,242 @@
+r"""Policy evaluation: the call that runs a `PredictionSetting`, and what is measured of the result (Section 5.1).
+
+A run is decided by (setting, seed, run index), to the bit. Its trajectory depends on the domain, the seed and the run
+alone, and σ has a stream of its own: settings differ by what is learnt from the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.domains.finite import FiniteDomain, WeightedTrajectory
+from gqlib.evaluation.measures import empirical_moments, empirical_mspbe, exact_mspbe, value_error
+from gqlib.evaluation.setting import Options, PredictionSetting, make_domain
+from gqlib.prediction import LinearPrediction
+from gqlib.rules import LARGEST_WEIGHT
+
+__all__ = ["PredictionResult", "histories", "learn_on", "measured_problem", "prepare", "run_prediction"]
+
+ENGINES = ("fast", "reference")
+
+
+@dataclass(frozen=True)
+class PredictionResult:
+    """Weights (runs, kept + 1, d), NaN after divergence, and the step of divergence of each run, −1 if none.
+
+    Examples
+    --------
+    >>> end_zero = (("terminal_features", "zero"),)
+    >>> result = run_prediction(PredictionSetting("boyan_chain", end_zero, alpha=0.1, steps=2000, kept=2), 3, seed=0)
+    >>> begin, _, end = result.error().mean(axis=0)
+    >>> bool(end < begin / 2), result.diverged.tolist(), result.sigma_means.tolist()
+    (True, [False, False, False], [0.5, 0.5, 0.5])
+    >>> result.mspbe().shape, result.empirical_mspbe(seed=0).shape
+    ((3, 3), (3, 3))
+    """
+
+    setting: PredictionSetting
+    theta: Array
+    diverged_at: NDArray[np.int64]
+
+    @property
+    def diverged(self) -> NDArray[np.bool_]:
+        """Which runs diverged, (runs,)."""
+        return self.diverged_at >= 0
+
+    @property
+    def sigma_means(self) -> Array:
+        """The mean of σ at each checkpoint, (kept + 1,), by which exact measures go (0 for learners without σ)."""
+        domain = self.setting.make_domain()
+        if self.setting.learner in ("tdc", "gtd2"):
+            return np.zeros(self.setting.kept + 1)
+        if self.setting.sigma_decay < 1.0 and isinstance(domain, FiniteDomain) and domain.chain.has_episodes:
+            raise ValueError(f"sigma_decay is {self.setting.sigma_decay:g}; where runs end episodes at their own times "
+                             "they have no mean of sigma in common, so it should be 1")  # fmt: skip
+        means = self.setting.schedule.means(np.zeros(self.setting.steps, dtype=bool))
+        return np.concatenate([means[:1], means[self.setting.checkpoints[1:] - 1]])
+
+    def mspbe(self) -> Array:
+        """Exact MSPBE at each checkpoint, (runs, kept + 1), for the mean σ of the time and the setting's λ."""
+        problem, _ = measured_problem(self.setting)
+        by_sigma = {s: exact_mspbe(problem, self.theta, s, self.setting.lam) for s in set(self.sigma_means.tolist())}
+        return np.stack([by_sigma[s][:, i] for i, s in enumerate(self.sigma_means.tolist())], axis=1)
+
+    def error(self, target: ArrayLike | None = None) -> Array:
+        """RMSE over Ξ to v^π or q^π (or another function on the index set), (runs, kept + 1)."""
+        domain = self.setting.make_domain()
+        return value_error(domain.problem, self.theta, domain.truth if target is None else target)
+
+    def empirical_mspbe(self, seed: int, first_run: int = 0) -> Array:
+        """The paper's measure, corrected, from each run's own trajectory, (runs, kept + 1)."""
+        data = histories(self.setting, len(self.theta), seed, first_run)
+        gamma = self.setting.make_domain().problem.gamma
+        moments = (empirical_moments(path, sigma, self.setting.lam, gamma) for path, sigma in data)
+        return np.array([empirical_mspbe(m, weights) for m, weights in zip(moments, self.theta, strict=True)])
+
+
+def histories(
+    setting: PredictionSetting, runs: int, seed: int, first_run: int = 0
+) -> Iterator[tuple[WeightedTrajectory, Array]]:
+    """The trajectory and σ_k of each run: what (domain, steps, seed, run) decide, and the schedule.
+
+    Examples
+    --------
+    >>> setting = PredictionSetting("boyan_chain", sigma=0.25, steps=100, kept=1)
+    >>> [(len(path), set(sigma.tolist())) for path, sigma in histories(setting, 2, seed=0)]
+    [(100, {0.25}), (100, {0.25})]
+    """
+    check.instance("setting", setting, PredictionSetting)
+    from gqlib.fast import prediction as fast
+
+    check.integer("seed", seed, low=0)
+    first_run = check.integer("first_run", first_run, low=0)
+    domain = setting.make_domain()
+    for run in range(first_run, first_run + check.integer("runs", runs, low=1)):
+        path = fast.trajectory(domain, setting.steps, seed, run)
+        yield path, setting.schedule.values(path.ends, fast.sigma_normals(setting.steps, seed, run))
+
+
+def run_prediction(
+    setting: PredictionSetting, runs: int, seed: int, *, first_run: int = 0, engine: str = "fast"
+) -> PredictionResult:
+    """Run a learner `runs` times; setting, seed and run index decide every bit of a run.
+
+    Parameters
+    ----------
+    engine : {"fast", "reference"}
+        Compiled, or step by step through the functions that read like the paper (equal up to rounding).
+
+    Examples
+    --------
+    >>> setting = PredictionSetting("boyan_chain", alpha=0.1, steps=100, kept=1)
+    >>> both, second = run_prediction(setting, 2, seed=0), run_prediction(setting, 1, seed=0, first_run=1)
+    >>> bool((both.theta[1] == second.theta[0]).all())
+    True
+    """
+    check.instance("setting", setting, PredictionSetting)
+    check.choice("engine", engine, ENGINES)
+    check.room("runs", runs, check.integer("runs", runs, low=1) * setting.kept)
+    one = learn_on if engine == "fast" else _reference_run
+    kept, when = [], []
+    for path, sigma in histories(setting, runs, seed, first_run):
+        weights, step = one(setting, path, sigma)
+        kept.append(weights)
+        when.append(step)
+    return PredictionResult(setting, np.array(kept), np.array(when, dtype=np.int64))
+
+
+def learn_on(setting: PredictionSetting, path: WeightedTrajectory, sigma: Array) -> tuple[Array, int]:
+    """Weights (kept + 1, d) of the compiled learner on a trajectory, and the step of divergence or −1."""
+    check.instance("setting", setting, PredictionSetting)
+    return prepare(setting, path, sigma)(setting.alpha, setting.eta)
+
+
+def prepare(
+    setting: PredictionSetting, path: WeightedTrajectory, sigma: Array
+) -> Callable[[float, float], tuple[Array, int]]:
+    """`learn_on` as a function of (α, η), for many step sizes on the same data."""
+    check.instance("setting", setting, PredictionSetting)
+    from gqlib.fast import prediction as fast
+
+    check.instance("path", path, WeightedTrajectory)
+    sigma = check.array("sigma", sigma, path.reward.shape)
+    domain = setting.make_domain()
+    if path.phi.shape != (setting.steps, domain.problem.d):
+        raise ValueError(f"path has features {path.phi.shape}; they should be {(setting.steps, domain.problem.d)}")
+    data = (path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma, domain.theta0)
+    learner, pairs = fast.LEARNERS[setting.learner], domain.reading == "stacked"
+    every, gamma = setting.steps // setting.kept, domain.problem.gamma
+
+    def learn(alpha: float, eta: float) -> tuple[Array, int]:
+        kept, step = fast.learn(
+            *data, setting.lam, gamma, alpha, eta * alpha, learner, pairs, every, LARGEST_WEIGHT
+        )
+        return kept, int(step)
+
+    return learn
+
+
+def _reference_run(setting: PredictionSetting, path: WeightedTrajectory, sigma: Array) -> tuple[Array, int]:
+    from gqlib.learners import gq_step, semi_gradient_step
+    from gqlib.learners.gradient_td import gtd2_step, maei_gq_step, tdc_step
+
+    domain = setting.make_domain()
+    theta, pairs = np.array(domain.theta0), domain.reading == "stacked"
+    omega, trace = np.zeros_like(theta), np.zeros_like(theta)
+    every = setting.steps // setting.kept
+    kept = np.full((setting.kept + 1, len(theta)), np.nan)
+    kept[0] = theta
+    common = {"gamma": domain.problem.gamma, "alpha": setting.alpha}
+    gradient = common | {"beta": setting.eta * setting.alpha}
+    for k in range(setting.steps):
+        now, reward, rho = path.phi[k], path.reward[k], path.rho[k]
+        following = path.phi_next[k], path.phi_next_expected[k]
+        if setting.learner == "gq":
+            theta, omega, trace, _ = gq_step(
+                theta, omega, trace, now, reward, *following, sigma=sigma[k], lam=setting.lam, **gradient
+            )
+        elif setting.learner == "semi-gradient":
+            theta, trace, _ = semi_gradient_step(
+                theta, trace, now, reward, *following, sigma=sigma[k], lam=setting.lam, **common
+            )
+        elif setting.learner == "tdc":
+            weighted = maei_gq_step if pairs else tdc_step
+            theta, omega, trace, _ = weighted(
+                theta, omega, trace, now, reward, following[pairs], rho=rho, lam=setting.lam, **gradient
+            )
+        else:
+            rho = 1.0 if pairs else rho
+            theta, omega, _ = gtd2_step(theta, omega, now, reward, following[pairs], rho, **gradient)
+        if not (np.abs(theta) <= LARGEST_WEIGHT).all():
+            return kept, k + 1
+        trace = trace * (not path.ends[k])
+        if (k + 1) % every == 0:
+            kept[(k + 1) // every] = theta
+    return kept, -1
+
+
+def measured_problem(setting: PredictionSetting) -> tuple[LinearPrediction, float]:
+    """The exact problem that a setting's learner solves, and the σ it is measured at (the first mean of a schedule).
+
+    GQ(σ, λ) and semi-gradient Q(σ, λ) solve the domain's own. TDC(λ) and GTD2 weight by ρ, so their traces follow π
+    and so do rewards and next features: A = Φᵀ Ξ (I − γλP^π)⁻¹(γP^π − I)Φ, and σ plays no part.
+
+    Examples
+    --------
+    >>> problem, sigma = measured_problem(PredictionSetting("baird_star", (("reading", "expected"),), "tdc"))
+    >>> sigma, problem.p_trace[0].tolist()  # π always takes the solid action, to the centre
+    (0.0, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    """
+    check.instance("setting", setting, PredictionSetting)
+    domain = setting.make_domain()
+    if setting.learner in ("gq", "semi-gradient"):
+        return domain.problem, setting.sigma
+    if domain.reading == "literal":
+        raise ValueError(
+            f"learner is {setting.learner!r}; it should go with reading 'expected' or 'stacked', which know P^π"
+        )
+    return _target_problem(setting.domain, setting.options), 0.0
+
+
+@lru_cache(maxsize=32)
+def _target_problem(name: str, options: Options) -> LinearPrediction:
+    domain = make_domain(name, options)
+    own, truth = domain.problem, domain.truth
+    one_policy = np.array_equal(own.p_mu, own.p_pi)
+    return LinearPrediction(
+        features=np.array(own.features),
+        p_mu=own.p_pi,
+        p_pi=own.p_pi,
+        rewards=truth - own.gamma * own.p_pi @ truth,  # Bellman's equation, read backwards
+        gram=own.xi,
+        gamma=own.gamma,
+        p_trace=own.p_trace if one_policy else own.p_pi,
+        rewards_pi=None,
+    )

@@ -1,0 +1,34 @@
+"""The experiments of the paper as data, by name: which settings, how many runs, which seed.
+
+``figure2``       semi-gradient Q(σ, λ) on the two-state counterexample
+``figure3``       policy evaluation: the protocol, the search for step sizes, the settings that are shown
+``mountain_car``  Figures 4 and 5, Tables 1 and 2, the sensitivity study
+``reports``       a few lines of text about a result, and the cases of the tables
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gqlib._validate import choice
+from gqlib.sweeps.names import TABLE, look_up
+
+if TYPE_CHECKING:
+    from gqlib.sweeps.sweep import Experiment
+
+__all__ = ["REGISTRY", "load_experiment"]
+
+# Name of an experiment and the function that describes it; modules are loaded when they are needed.
+REGISTRY = TABLE["experiment"]
+
+
+def load_experiment(name: str) -> Experiment:
+    """Return the experiment called `name`, one of the keys of ``REGISTRY``.
+
+    Examples
+    --------
+    >>> len(load_experiment("table2").settings)
+    612
+    """
+    found: Experiment = look_up("experiment", choice("name", name, tuple(REGISTRY)))()
+    return found

@@ -1,0 +1,169 @@
+"""A few lines of text about a result, for the terminal; and Table 1, which is Table 2 pooled.
+
+Cases as in Section 5.2: an interior σ is in case I if its score beats those of σ = 0 and σ = 1, in case II if it
+beats one of them, in case III if it beats neither.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gqlib import _validate as check
+from gqlib.experiments.mountain_car import with_scores
+from gqlib.stats import case_counts
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["control_report", "grid_report", "pooled_cases", "pooled_report", "two_state_report"]
+
+CASES = ("I", "II", "III")
+# Fields of a control setting that make a group of rows in a report, where they vary.
+_GROUPS = ("variation", "method", "target", "alpha", "p")
+
+
+def cell_cases(dataset: xarray.Dataset, target: str, alpha: float, p: int) -> NDArray[np.int64]:
+    """Return how many interior σ of a cell of Table 2 are in case I, II and III, by their mean score over runs."""
+    check.labelled("dataset", dataset, "target", "alpha", "p", "sigma", "steps_total")
+    chosen = (dataset["target"] == target) & (dataset["alpha"] == alpha) & (dataset["p"] == p)
+    scores = dataset["steps_total"].values[chosen.values].sum(axis=1)
+    if not (dataset["sigma"].values[chosen.values] == np.sort(dataset["sigma"].values[chosen.values])).all():
+        raise ValueError("settings of a cell should be in the order of sigma, from 0 to 1")
+    return np.array(tuple(case_counts(scores)), dtype=np.int64)
+
+
+def pooled_cases(dataset: xarray.Dataset) -> xarray.Dataset:
+    """Return the counts of cases I to III, by cell of Table 2 and so, summed over cells, Table 1.
+
+    Examples
+    --------
+    The ends need 20 and 40 steps; of the others one is better, one between and one worse.
+
+    >>> import xarray
+    >>> cell = {"target": ["greedy"] * 5, "alpha": [0.001] * 5, "p": [512] * 5, "sigma": [0.0, 0.25, 0.5, 0.75, 1.0]}
+    >>> coords = {name: ("setting", values) for name, values in cell.items()}
+    >>> data = xarray.Dataset({"steps_total": (("setting", "run"), [[20], [10], [30], [50], [40]])}, coords)
+    >>> pooled_cases(data)["count"].values.tolist()
+    [[[[1, 1, 1]]]]
+    """
+    check.labelled("dataset", dataset, "target", "alpha", "p", "sigma", "steps_total")
+    import xarray
+
+    targets, alphas, sizes = (np.unique(dataset[name].values) for name in ("target", "alpha", "p"))
+    counts = [cell_cases(dataset, *cell) for cell in product(targets, alphas, sizes)]
+    shape = (len(targets), len(alphas), len(sizes), len(CASES))
+    return xarray.Dataset(
+        {"count": (("target", "alpha", "p", "case"), np.reshape(counts, shape))},
+        coords={"target": targets, "alpha": alphas, "p": sizes, "case": list(CASES)},
+        attrs=dataset.attrs,
+    )
+
+
+def pooled_report(dataset: xarray.Dataset) -> str:
+    """Percentages of Table 1 for each target policy.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> counts = xarray.DataArray([[[[3, 1, 0]]]], dims=("target", "alpha", "p", "case"), coords={"target": ["greedy"]})
+    >>> pooled_report(xarray.Dataset({"count": counts})).strip()
+    'greedy: case I 75.0%, case II 25.0%, case III 0.0%'
+    """
+    check.labelled("dataset", dataset, "count", "target")
+    pooled = dataset["count"].sum(("alpha", "p"))
+    lines = [
+        f"{target:>15}: " + ", ".join(f"case {case} {share:.1f}%" for case, share in zip(CASES, shares, strict=True))
+        for target, shares in zip(dataset["target"].values, _percent(pooled.values), strict=True)
+    ]
+    return "\n".join(lines)
+
+
+def _percent(counts: NDArray[Any]) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = 100.0 * counts / counts.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def control_report(dataset: xarray.Dataset) -> str:
+    """Best and worst σ of each group of settings, with what was capped or diverged.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> by_run = {"steps_total": [[20], [30]], "steps_last": [[20], [30]], "capped": [[0], [1]], "diverged": [[0], [0]]}
+    >>> by_episode = {"steps_sum": [[10, 10], [10, 20]], "steps_sum_of_squares": [[100, 100], [100, 400]]}
+    >>> data = xarray.Dataset({name: (("setting", "run"), value) for name, value in by_run.items()})
+    >>> data = data.assign({name: (("setting", "episode"), value) for name, value in by_episode.items()})
+    >>> print(control_report(data.assign_coords(sigma=("setting", [0.0, 1.0]))).split(", ")[0].strip())
+    all: steps per episode    10.0 (sigma 0.00) to    15.0 (sigma 1.00)
+    """
+    check.labelled("dataset", dataset, "sigma", "capped", "diverged")
+    scored = with_scores(dataset)
+    names = [name for name in _GROUPS if name in scored.coords and len(np.unique(scored[name].values)) > 1]
+    fields = [scored[name].values.astype(str) for name in names]
+    labels = np.array([", ".join(values) for values in zip(*fields, strict=True)] or [""] * scored.sizes["setting"])
+    lines = []
+    for label in dict.fromkeys(labels):
+        group = scored.isel(setting=np.flatnonzero(labels == label))
+        mean = group["score"].mean("run").values
+        best, worst = int(mean.argmin()), int(mean.argmax())
+        lines.append(
+            f"{label or 'all':>34}: steps per episode {mean[best]:7.1f} (sigma {group['sigma'].values[best]:.2f}) to "
+            f"{mean[worst]:7.1f} (sigma {group['sigma'].values[worst]:.2f}), "
+            f"{100 * group['capped'].values.mean() / group.sizes['episode']:4.1f}% of episodes cut off, "
+            f"{int(group['diverged'].values.sum())} of {group['diverged'].size} runs diverged"
+        )
+    return "\n".join(lines)
+
+
+def two_state_report(dataset: xarray.Dataset) -> str:
+    """For how many σ the weights grew, by reading of the example and step size.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> theta = ("setting", "checkpoint", "component"), [[[2.0, 0.0]], [[2.0, 0.0]]]
+    >>> data = xarray.Dataset({"theta": theta, "final": (("setting", "run"), [[9.0], [0.1]])})
+    >>> labels = {"reading": ("setting", ["continuing"] * 2), "alpha": ("setting", [0.01] * 2)}
+    >>> two_state_report(data.assign_coords(labels)).strip()
+    'continuing, alpha 0.01: median |theta| grew for 1 of 2 sigma'
+    """
+    check.labelled("dataset", dataset, "reading", "alpha", "final", "theta")
+    lines = []
+    for reading, alpha in dict.fromkeys(zip(dataset["reading"].values, dataset["alpha"].values, strict=True)):
+        chosen = (dataset["reading"] == reading) & (dataset["alpha"] == alpha)
+        final = np.median(dataset["final"].values[chosen.values], axis=1)
+        start = np.abs(dataset["theta"].values[0, 0]).max()
+        lines.append(
+            f"{reading:>12}, alpha {alpha:g}: median |theta| grew for {(final > start).sum()} of {len(final)} sigma"
+        )
+    return "\n".join(lines)
+
+
+def grid_report(dataset: xarray.Dataset) -> str:
+    """For each setting, the smallest mean late MSPBE among cells without divergence, and where.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> dims, mspbe = ("setting", "sigma", "alpha", "eta"), np.array([[[[3.0], [1.0], [2.0]]]])
+    >>> data = xarray.Dataset({"mspbe": (dims, mspbe), "diverged": (dims, np.array([[[[0.0], [0.1], [0.0]]]]))})
+    >>> labels = {"domain": "boyan_chain", "options": "[]", "learner": "gq", "lam": 0.9}
+    >>> grid_report(data.assign_coords({name: ("setting", [value]) for name, value in labels.items()}))
+    'boyan_chain [] gq lam 0.9: smallest late MSPBE 2 at cell (0, 2, 0) of (1, 3, 1)'
+    """
+    check.labelled("dataset", dataset, "domain", "options", "learner", "lam", "diverged", "mspbe")
+    lines = []
+    for i in range(dataset.sizes["setting"]):
+        part = dataset.isel(setting=i)
+        mspbe = np.where(part["diverged"].values == 0.0, part["mspbe"].values, np.nan)
+        name = f"{part['domain'].item()} {part['options'].item()} {part['learner'].item()} lam {part['lam'].item():g}"
+        if np.isnan(mspbe).all():
+            lines.append(f"{name}: in every cell of {mspbe.shape} some run diverged")
+            continue
+        low = np.unravel_index(int(np.nanargmin(mspbe)), mspbe.shape)
+        lines.append(f"{name}: smallest late MSPBE {mspbe[low]:.3g} at cell {tuple(map(int, low))} of {mspbe.shape}")
+    return "\n".join(lines)

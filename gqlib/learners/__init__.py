@@ -1,0 +1,14 @@
+"""Learners: one step of each, as pure functions that read like the equations, and many runs at once.
+
+``gq``           semi-gradient Q(σ, λ) and GQ(σ, λ), Eqs. (10), (25) and (26), and Algorithm 1 as printed
+``relatives``    the methods that GQ(σ, λ) is related to, one step of each
+``gradient_td``  TDC(λ), GTD2 and GQ(λ) of Maei and Sutton, weighted by importance
+``corrected``    GQ(σ, λ) with its target mended
+``sparse``       GQ(σ, λ) at a cost that does not grow with the number of features
+``ensemble``     many runs advanced together
+``sigma``        ways to set σ over a run
+"""
+
+from gqlib.learners.gq import gq_step, gq_step_lagged, mix, semi_gradient_step, v_vector
+
+__all__ = ["gq_step", "gq_step_lagged", "mix", "semi_gradient_step", "v_vector"]

@@ -1,0 +1,9 @@
+"""Sweeps: settings × runs as data, computed anywhere, kept on disk, never computed twice.
+
+``setting``  the base class that gives a setting its key
+``names``    the one table of names by which files know what made them
+``sweep``    an experiment as data, its tasks, and the call that computes what is missing
+``workers``  where tasks are computed: in this process, in local ones, on a Dask cluster
+``store``    arrays on disk that are either whole or recognised as not whole
+``results``  labelled results, as files that can be checked run by run
+"""

@@ -1,0 +1,161 @@
+"""The names by which files know what made them.
+
+A result or a stored task says that ``control`` made it and ``control`` summarised it; this table, and nothing in the
+file, says which function that is. A file can therefore neither choose what is imported nor what is called, and modules
+can move without a change in any file. Names with a colon, ``module:function``, are a user's own: they are called where
+the caller passes them (as part of an `Experiment`) or allows them by name, never because a file says so.
+
+Until the second edition files held the dotted path of a function; `FORMER` says what such a path is called now.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Collection
+from typing import Any
+
+from gqlib import _validate as check
+
+__all__ = ["FORMER", "TABLE", "SweepError", "current", "former", "look_up"]
+
+
+class SweepError(Exception):
+    """A sweep cannot start or go on; what is in the store stays there.
+
+    Examples
+    --------
+    >>> look_up("runner", "math:hypot")
+    Traceback (most recent call last):
+    gqlib.sweeps.names.SweepError: runner 'math:hypot' is not one of gqlib's; pass allow=['math:hypot'] to run it
+    """
+
+
+_CAR, _TWO, _GRID = "gqlib.experiments.mountain_car", "gqlib.experiments.figure2", "gqlib.evaluation.grids"
+_REPORTS = "gqlib.experiments.reports"
+
+TABLE: dict[str, dict[str, str]] = {
+    "runner": {
+        "control": f"{_CAR}:control_runs",
+        "grid": f"{_GRID}:grid_runs",
+        "gym": "gqlib.control.gym:gym_runs",
+        "two-state": f"{_TWO}:two_state_runs",
+    },
+    "setting": {
+        "control": "gqlib.control.setting:ControlSetting",
+        "grid": f"{_GRID}:GridSetting",
+        "gym": "gqlib.control.gym:GymSetting",
+        "two-state": f"{_TWO}:TwoStateSetting",
+    },
+    "summary": {
+        "control": f"{_CAR}:control_summary",
+        "control with spread": f"{_CAR}:control_summary_with_spread",
+        "everything": "gqlib.sweeps.results:keep_all",
+        "grid": f"{_GRID}:grid_summary",
+        "two-state": f"{_TWO}:two_state_summary",
+    },
+    "finish": {
+        "cases": f"{_REPORTS}:pooled_cases",
+        "variations": f"{_CAR}:label_variations",
+    },
+    "report": {
+        "cases": f"{_REPORTS}:pooled_report",
+        "control": f"{_REPORTS}:control_report",
+        "grid": f"{_REPORTS}:grid_report",
+        "two-state": f"{_REPORTS}:two_state_report",
+    },
+    "experiment": {
+        "fig2": f"{_TWO}:fig2",
+        "fig3-search": "gqlib.experiments.figure3:search",
+        "fig3": "gqlib.experiments.figure3:fig3",
+        "fig4": f"{_CAR}:fig4",
+        "fig5": f"{_CAR}:fig5",
+        "table1": f"{_CAR}:table1",
+        "table2": f"{_CAR}:table2",
+        "sensitivity": f"{_CAR}:sensitivity",
+    },
+}
+
+# Paths in files of the first edition. A path that is not here is a user's own.
+FORMER: dict[str, dict[str, str]] = {
+    "runner": {
+        "gqlib.tasks:control_runs": "control",
+        "gqlib.grids:grid_runs": "grid",
+        "gqlib.gym:gym_runs": "gym",
+    },
+    "setting": {
+        "gqlib.control_setting:ControlSetting": "control",
+        "gqlib.grids:GridSetting": "grid",
+        "gqlib.gym:GymSetting": "gym",
+    },
+    "summary": {
+        "gqlib.tasks:control_summary": "control",
+        "gqlib.tasks:control_summary_with_spread": "control with spread",
+        "gqlib.grids:grid_summary": "grid",
+        "gqlib.results:keep_all": "everything",
+    },
+}
+
+
+def current(kind: str, name: str) -> str:
+    """Return the name that `name` has today: itself, unless it is the path of something in the table, now or formerly.
+
+    Examples
+    --------
+    >>> current("runner", "gqlib.tasks:control_runs"), current("runner", "control"), current("runner", "mine:runs")
+    ('control', 'control', 'mine:runs')
+    """
+    paths = {path: today for today, path in TABLE[kind].items()} | FORMER.get(kind, {})
+    return paths.get(name, name)
+
+
+def former(kind: str, name: str) -> str | None:
+    """Return the path by which files of the first edition know `name`, if they do.
+
+    Examples
+    --------
+    >>> former("runner", "control"), former("runner", "mine:runs")
+    ('gqlib.tasks:control_runs', None)
+    """
+    return next((path for path, today in FORMER.get(kind, {}).items() if today == name), None)
+
+
+def look_up(kind: str, name: str, allow: Collection[str] = ()) -> Callable[..., Any]:
+    """Return the function (or class) that the table has under `name`, or the user's own that `allow` names.
+
+    Parameters
+    ----------
+    kind : str
+        One of the keys of `TABLE`.
+    name : str
+        A name of the table, or ``"module:function"``.
+    allow : collection of str
+        The names with a colon that may be imported.
+
+    Raises
+    ------
+    SweepError
+        If the name is not in the table and not allowed, or is allowed and cannot be found.
+
+    Examples
+    --------
+    >>> look_up("summary", "everything").__name__, look_up("runner", "math:hypot", allow=["math:hypot"])(3, 4)
+    ('keep_all', 5.0)
+    """
+    check.choice("kind", kind, tuple(TABLE))
+    check.instance("name", name, str)
+    if isinstance(allow, str):
+        raise ValueError(f"allow is {allow!r}; it should be a list of names such as [{allow!r}]")
+    path = TABLE[kind].get(current(kind, name))
+    if path is None:
+        if ":" not in name:
+            known = ", ".join(map(repr, TABLE[kind]))
+            raise SweepError(f"{kind} is {check.brief(name)}; it should be one of {known}, or 'module:function'")
+        if name not in allow:
+            raise SweepError(f"{kind} {name!r} is not one of gqlib's; pass allow=[{name!r}] to run it")
+        path = name
+    module, _, attribute = path.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SweepError(f"cannot find {path!r}: {error}") from error
+    return found

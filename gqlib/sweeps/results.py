@@ -1,0 +1,326 @@
+"""Labelled results, in memory and as files: one dataset, one file, the same bytes for the same content.
+
+The format is that of :mod:`gqlib.sweeps.store`, compressed: every variable and coordinate is an ``.npy`` member,
+and the header holds dimensions and attributes, among them the settings, the seed and the code version
+behind the numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gqlib import _validate as check
+from gqlib.sweeps.names import TABLE, SweepError, current, look_up
+from gqlib.sweeps.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
+from gqlib.sweeps.sweep import Experiment, Setting, Task
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["collect", "keep_all", "load_results", "recompute", "save_results", "verify_sample"]
+
+_FORMAT = "gqlib dataset 1"
+_ABOUT = ("name", "title", "function", "summary", "seed", "version", "runs")
+Labelled = tuple[tuple[str, ...], NDArray[Any]]
+
+
+def keep_all(arrays: Arrays) -> dict[str, Labelled]:
+    """Keep every array as it is; the axes after the first are called ``name_1, name_2, ...``.
+
+    Examples
+    --------
+    >>> keep_all({"theta": np.zeros((3, 2))})["theta"][0]
+    ('run', 'theta_1')
+    """
+    for name, array in check.members("arrays", arrays).items():
+        check.instance("arrays", array, np.ndarray)
+        check.instance("arrays", name, str)
+    return {
+        name: (("run", *(f"{name}_{axis}" for axis in range(1, array.ndim))), array)
+        for name, array in arrays.items()
+    }
+
+
+def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
+    """Return the labelled result of a finished sweep.
+
+    The dataset has a dimension ``setting`` with a coordinate for every field of the settings, a dimension
+    ``run``, and whatever the experiment's summary adds; its attributes say what made it, well enough to make
+    any run of it again (:func:`recompute`). Settings are read one after the other, so that the memory needed
+    is that of one setting plus the result.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gqlib.sweeps.sweep import run_sweep
+    >>> from gqlib.experiments.figure2 import TwoStateSetting
+    >>> one = (TwoStateSetting(0.5, steps=50),)
+    >>> sweep = Experiment("one", "One setting", "two-state", one, 3, 7, "1", runs_per_task=3)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     progress = run_sweep(sweep, Store(directory))
+    ...     data = collect(sweep, Store(directory))
+    >>> data["steps"].values.tolist(), data["theta"].dims, data.attrs["function"]
+    ([50], ('setting', 'run', 'theta_1', 'theta_2', 'theta_3'), 'two-state')
+    """
+    check.instance("experiment", experiment, Experiment)
+    check.instance("store", store, Store)
+    import xarray
+
+    kept = [_summarised(experiment, setting, store) for setting in experiment.settings]
+    variables = {
+        name: (("setting", *dims), np.stack([summary[name][1] for summary in kept]))
+        for name, (dims, _) in kept[0].items()
+    }
+    settings = [dataclasses.asdict(setting) for setting in experiment.settings]
+    labels = {
+        field: ("setting", np.array([_label(setting[field]) for setting in settings]))
+        for field in settings[0]
+    }
+    about = {name: getattr(experiment, name) for name in _ABOUT}
+    result = xarray.Dataset(
+        variables,
+        coords=labels | {"key": ("setting", np.array([setting.key for setting in experiment.settings]))},
+        attrs=about
+        | {
+            "setting_type": _setting_name(experiment),
+            "settings": canonical_json(settings),
+        },
+    )
+    if not experiment.finish:
+        return result
+    finished: xarray.Dataset = look_up("finish", experiment.finish, allow=[experiment.finish])(result)
+    return finished
+
+
+def _label(value: object) -> bool | int | float | str:
+    return value if isinstance(value, bool | int | float | str) else canonical_json(value)
+
+
+def _summarised(experiment: Experiment, setting: Setting, store: Store) -> dict[str, Labelled]:
+    blocks = []
+    for task in experiment.tasks_of(setting):
+        arrays = store.get(task.name, task.header)
+        if arrays is None and task.former is not None:
+            arrays = store.get(task.former.name, task.former.header)
+        if arrays is None:
+            raise SweepError(f"{store.path(task.name)} is missing: {experiment.name!r} is not finished")
+        blocks.append(arrays)
+    together = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    kept: dict[str, Labelled] = look_up("summary", experiment.summary, allow=[experiment.summary])(together)
+    return kept
+
+
+def _setting_name(experiment: Experiment) -> str:
+    """The name of the settings' class: that of the runner where it is one of ours, else the user's path."""
+    kind = type(experiment.settings[0])
+    path = f"{kind.__module__}:{kind.__qualname__}"
+    return next((name for name, ours in TABLE["setting"].items() if ours == path), path)
+
+
+def recompute(
+    dataset: xarray.Dataset, setting: int, first_run: int, runs: int = 1, *, allow: Collection[str] = ()
+) -> dict[str, Labelled]:
+    """Make a few runs of a stored result again, from what the result says about itself.
+
+    A result may come from anywhere. What it names is looked up in the table of `gqlib.sweeps.names`; a runner, summary
+    or setting that is a user's own, ``"module:name"``, is imported only if `allow` names it.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A result of :func:`collect`, or one that was loaded.
+    setting : int
+        Position of the setting along the dimension ``setting``.
+    first_run, runs : int
+        Which runs.
+    allow : collection of str
+        Names outside of gqlib that may be imported and called.
+
+    Returns
+    -------
+    dict of str to (dims, array)
+        What the summary of the experiment keeps of these runs: its arrays with a dimension ``run`` should
+        equal the stored ones bit for bit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gqlib.sweeps.sweep import run_sweep
+    >>> from gqlib.experiments.figure2 import TwoStateSetting
+    >>> one = (TwoStateSetting(0.5, steps=50),)
+    >>> sweep = Experiment("one", "One setting", "two-state", one, 3, 7, "1", runs_per_task=3)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     progress = run_sweep(sweep, Store(directory))
+    ...     data = collect(sweep, Store(directory))
+    >>> dims, theta = recompute(data, setting=0, first_run=1)["theta"]
+    >>> bool((theta[0] == data["theta"].values[0, 1]).all())
+    True
+    """
+    check.labelled("dataset", dataset, "key")
+    check.integer("setting", setting, low=0, high=dataset.sizes["setting"] - 1)
+    check.integer("first_run", first_run, low=0)
+    check.integer("runs", runs, low=1)
+    about = _about(dataset)
+    summary = look_up("summary", about["summary"], allow)
+    look_up("runner", about["function"], allow)
+    remade = _remade(about, setting, allow)
+    if remade.key != dataset["key"].values[setting]:
+        raise SweepError(f"setting {setting} of {about['name']!r} has another key now: {remade.key}")
+    task = Task(current("runner", about["function"]), remade, first_run, runs, about["seed"], about["version"])
+    kept: dict[str, Labelled] = summary(task.compute())
+    return kept
+
+
+def _about(dataset: xarray.Dataset) -> dict[str, Any]:
+    """What a result says about itself, of the types that it should have."""
+    about = dict(dataset.attrs)
+    texts = ("name", "function", "summary", "version", "setting_type", "settings")
+    for name, kind in {**dict.fromkeys(texts, str), "seed": int}.items():
+        if type(about.get(name)) is not kind:
+            raise SweepError(f"the result has {name} {check.brief(about.get(name))}; it should be a {kind.__name__}")
+    return about
+
+
+def _remade(about: Mapping[str, Any], index: int, allow: Collection[str]) -> Setting:
+    """One of the settings that a result lists, made again by its class, which checks every field."""
+    kind = look_up("setting", about["setting_type"], allow)
+    try:
+        setting: Setting = kind(**json.loads(about["settings"])[index])
+    except (TypeError, ValueError, KeyError, IndexError, RecursionError) as error:
+        raise SweepError(f"setting {index} of {about['name']!r} cannot be made again: {error}") from error
+    for name in getattr(setting, "imported", ()):
+        if name not in allow:
+            raise SweepError(f"setting {index} of {about['name']!r} imports {name!r}; pass allow=[{name!r}] to run it")
+    return setting
+
+
+def verify_sample(
+    dataset: xarray.Dataset, runs: int, rng: np.random.Generator, *, allow: Collection[str] = ()
+) -> int:
+    """Compute a random sample of stored runs again and compare every number kept of them, bit for bit.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A result of :func:`collect`.
+    runs : int
+        How many runs to compute again, drawn over all settings.
+    rng : numpy.random.Generator
+        Which ones.
+    allow : collection of str
+        As in :func:`recompute`.
+
+    Returns
+    -------
+    int
+        The number of values that were compared.
+
+    Raises
+    ------
+    ValueError
+        If one differs: the file was not made by this code.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gqlib.sweeps.sweep import run_sweep
+    >>> from gqlib.experiments.figure2 import TwoStateSetting
+    >>> one = (TwoStateSetting(0.5, steps=50),)
+    >>> sweep = Experiment("one", "One setting", "two-state", one, 3, 7, "1", runs_per_task=3)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     progress = run_sweep(sweep, Store(directory))
+    ...     data = collect(sweep, Store(directory))
+    >>> verify_sample(data, 2, np.random.default_rng(0))  # two runs: 51·2 weights, the largest of them, and a flag each
+    208
+    """
+    check.labelled("dataset", dataset, "key")
+    check.generator("rng", rng)
+    compared = 0
+    for _ in range(check.integer("runs", runs, low=1, high=check.ROOM)):
+        setting = int(rng.integers(dataset.sizes["setting"]))
+        run = int(rng.integers(dataset.sizes["run"]))
+        for name, (dims, made) in recompute(dataset, setting, run, allow=allow).items():
+            if dims[:1] != ("run",):
+                continue
+            if not np.array_equal(made[0], dataset[name].values[setting, run]):
+                raise ValueError(f"dataset has another {name} in setting {setting}, run {run} than this code gives")
+            compared += made[0].size
+    return compared
+
+
+def save_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> Path:
+    """Write `dataset` to `path` (made whole or not at all) and return the path.
+
+    Parameters
+    ----------
+    path : path
+        A name that ends in ``.npz``; missing directories are made.
+    dataset : xarray.Dataset
+        Arrays of numbers, booleans or fixed-width strings; attributes that JSON can hold.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, xarray
+    >>> data = xarray.Dataset({"steps": ("run", np.arange(3))}, attrs={"seed": 7})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     load_results(save_results(f"{directory}/example.npz", data)).identical(data)
+    True
+    """
+    check.labelled("dataset", dataset)
+    path = check.path("path", path)
+    header: dict[str, Any] = {
+        "format": _FORMAT,
+        "attrs": dict(dataset.attrs),
+        "dims": {str(name): list(map(str, dataset[name].dims)) for name in dataset.variables},
+        "coords": sorted(map(str, dataset.coords)),
+    }
+    arrays = {str(name): dataset[name].values for name in dataset.variables}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the directory {path.parent}: {error.strerror}") from error
+    write_file(path, pack(header, arrays, compact=True))
+    return path
+
+
+def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
+    """Return the dataset that :func:`save_results` wrote.
+
+    Raises
+    ------
+    DamagedFile
+        If the file is truncated, altered, or not a dataset of ours.
+    FileNotFoundError
+        If there is none.
+
+    Examples
+    --------
+    >>> import tempfile, xarray
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = save_results(f"{directory}/steps.npz", xarray.Dataset({"steps": ("run", [3, 5])}))
+    ...     load_results(path)["steps"].values.tolist()
+    [3, 5]
+    """
+    import xarray
+
+    header, arrays = read_file(check.path("path", path))
+    if header.get("format") != _FORMAT:
+        raise DamagedFile(Path(path), "holds no dataset")
+    try:
+        coords = set(header["coords"])
+        labelled = {name: (tuple(dims), arrays[name]) for name, dims in header["dims"].items()}
+        return xarray.Dataset(
+            {name: value for name, value in labelled.items() if name not in coords},
+            coords={name: value for name, value in labelled.items() if name in coords},
+            attrs=dict(header["attrs"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedFile(Path(path), f"holds no dataset: {error}") from error

@@ -1,0 +1,396 @@
+"""Arrays on disk that are either whole or recognised as not whole.
+
+One file format serves both the store of a sweep and the committed results: an ordinary ``.npz`` archive (a
+zip of ``.npy`` members, no pickles, readable by :func:`numpy.load`) with two additions. The member
+``header.json`` says what the arrays are and which settings made them. The archive's comment, its last 64
+bytes, is the SHA-256 of all bytes before it, so a truncated, altered or foreign file is recognised before
+anything in it is believed.
+
+The bytes are a function of the content alone: members in a fixed order, no time stamps, little-endian arrays
+in C order. Files appear at once or not at all: they are written under a temporary name in the same directory,
+flushed to the disk, renamed, and the directory is flushed too. A process killed at any instant leaves at most
+a temporary file, and two processes that write the same file write the same bytes, so it does not matter which
+of them is last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import secrets
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gqlib import _validate as check
+
+__all__ = ["DamagedFile", "Store", "StoreError", "canonical_json", "pack", "read_file", "unpack", "write_file"]
+
+Arrays = dict[str, NDArray[Any]]
+Header = dict[str, Any]
+
+_HEADER = "header.json"
+_HEADER_OFFSET = 30 + len(_HEADER)  # of an uncompressed first member: behind 30 bytes of zip and its name
+_OTHER_TASK = "holds the result of another task"
+_DIGEST_LENGTH = 64  # a SHA-256 in hexadecimal
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip archive can hold, in place of the time of writing
+_REGULAR_FILE = 0o100644 << 16  # "-rw-r--r--" as Unix zip attributes
+_UNIX = 3  # zip's number for the system that wrote the member
+_PARTIAL = ".partial-"
+# Writing takes milliseconds: a temporary file this old (in seconds) belongs to a process that was killed.
+_STALE_AFTER = 3600.0
+_MEMBER = re.compile(rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy")  # no way out of a directory, were it unpacked to one
+_ENCRYPTED = 0x1  # zip's flag
+LARGEST_CONTENT = 2**32  # bytes of an archive's members; the largest result here has a few megabytes
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class StoreError(Exception):
+    """The disk refused something; what was stored before is intact.
+
+    Examples
+    --------
+    >>> Store(f"{__file__}/store")  # a file is in the way # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    gqlib.sweeps.store.StoreError: cannot make the directory ...
+    """
+
+
+class DamagedFile(StoreError):
+    """A file is there, but it is not what it should be.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    reason : str
+        What is wrong with it, to follow the file's name in a message.
+
+    Examples
+    --------
+    >>> read_file(Path(__file__))  # this module is no archive # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    gqlib.sweeps.store.DamagedFile: ... does not match its digest (truncated, altered or foreign)
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+def canonical_json(value: object) -> str:
+    """Write `value` as JSON in the one way that is used for hashing and storing.
+
+    Examples
+    --------
+    >>> canonical_json({"sigma": 0.5, "alpha": (1, 2)})
+    '{"alpha":[1,2],"sigma":0.5}'
+    """
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"header or value is {check.brief(value)}; JSON should hold it ({error})") from None
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, compact: bool = False) -> bytes:
+    """Return the bytes of an archive, the same bytes for the same content on every machine.
+
+    Parameters
+    ----------
+    header : mapping
+        Anything JSON can hold.
+    arrays : mapping of str to ndarray
+        Numbers, booleans or fixed-width strings; not objects.
+    compact : bool
+        Compress the members with bzip2, slower than the default (no compression) and smaller. bzip2 and not
+        the usual deflate, because zlib and its replacements do not agree on the compressed bytes.
+
+    Examples
+    --------
+    >>> header, arrays = unpack(pack({"seed": 7}, {"steps": np.arange(3)}))
+    >>> header, arrays["steps"]
+    ({'seed': 7}, array([0, 1, 2]))
+    """
+    check.members("header", header)
+    check.members("arrays", arrays)
+    method = zipfile.ZIP_BZIP2 if check.flag("compact", compact) else zipfile.ZIP_STORED
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * _DIGEST_LENGTH
+        archive.writestr(_member(_HEADER, method), canonical_json(dict(header)))
+        for name in sorted(arrays):
+            archive.writestr(_member(f"{name}.npy", method), _npy(name, arrays[name]))
+    body = buffer.getvalue()[:-_DIGEST_LENGTH]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def _member(name: str, method: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.compress_type, info.create_system, info.external_attr = method, _UNIX, _REGULAR_FILE
+    return info
+
+
+def _npy(name: str, array: NDArray[Any]) -> bytes:
+    array = np.asarray(array)
+    if array.dtype.hasobject:
+        raise ValueError(f"arrays has {name!r} of dtype {array.dtype}; expected numbers, booleans or strings")
+    little_endian = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, little_endian, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def unpack(data: bytes) -> tuple[Header, Arrays]:
+    """Return header and arrays of an archive made by :func:`pack`.
+
+    Raises
+    ------
+    ValueError
+        If the last 64 bytes are not the digest of the others.
+
+    Examples
+    --------
+    >>> unpack(pack({"seed": 7}, {}))
+    ({'seed': 7}, {})
+    """
+    _check_digest(data)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = _members(archive)
+    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, UnicodeError, MemoryError) as error:
+        raise ValueError(f"the data is no archive of ours: {error or type(error).__name__}") from error
+    return _header(members.pop(_HEADER, b"")), {
+        name.removesuffix(".npy"): _array(name, member) for name, member in members.items()
+    }
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    """The members by name, after a look at what the archive says of them: nothing is unpacked that is too large."""
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    strange = [name for name in names if not _MEMBER.fullmatch(name)]
+    if strange or len(set(names)) < len(names):
+        raise ValueError(f"the archive has a member {check.brief((strange or names)[0])}; pack writes no such member")
+    if sum(info.file_size for info in infos) > LARGEST_CONTENT:
+        raise ValueError(f"the archive would unpack to more than {LARGEST_CONTENT} bytes")
+    for info in infos:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_BZIP2) or info.flag_bits & _ENCRYPTED:
+            raise ValueError(f"the member {info.filename!r} is encrypted or compressed in another way than by pack")
+    return {info.filename: archive.read(info) for info in infos}
+
+
+def _header(member: bytes) -> Header:
+    try:
+        header = json.loads(member)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the header is no JSON that pack would write: {error}") from error
+    if not isinstance(header, dict):
+        raise ValueError(f"the header is {check.brief(header)}; it should be a JSON object")
+    return header
+
+
+def _array(name: str, member: bytes) -> NDArray[Any]:
+    """The array in an ``.npy`` member, if the member holds just what it announces."""
+    file = io.BytesIO(member)
+    try:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError("it is not of version 1.0")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        if dtype.hasobject or dtype.itemsize == 0 or fortran or any(size < 0 for size in shape):
+            raise ValueError(f"it announces {dtype} of shape {shape}")
+        body = member[file.tell() :]
+        if len(body) != dtype.itemsize * math.prod(shape):
+            raise ValueError(f"it announces {dtype} of shape {shape} and has {len(body)} bytes")
+        return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
+    except (ValueError, TypeError, OverflowError, RecursionError, SyntaxError, MemoryError) as error:
+        raise ValueError(f"the member {name!r} is no array: {error}") from error
+
+
+def _check_digest(data: bytes) -> None:
+    check.instance("data", data, bytes)
+    body, digest = memoryview(data)[:-_DIGEST_LENGTH], data[-_DIGEST_LENGTH:]
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise ValueError("the content of the data does not match its digest (truncated, altered or foreign)")
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Put `data` at `path` so that it is there in full or not at all, and on the disk when this returns.
+
+    Raises
+    ------
+    StoreError
+        If the disk is full or refuses for another reason; the temporary file is gone then, and whatever was
+        at `path` before is still there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     write_file(Path(directory, "seven"), b"7")
+    ...     os.listdir(directory)
+    ['seven']
+    """
+    path = check.path("path", path)
+    check.instance("data", data, bytes)
+    if not path.name:
+        raise ValueError(f"path is {str(path)!r}; it should name a file")
+    partial = path.with_name(f"{_PARTIAL}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with _removed_on_failure(partial):
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            with open(descriptor, "wb", buffering=0) as file:
+                remaining = memoryview(data)
+                while remaining:
+                    remaining = remaining[os.write(file.fileno(), remaining) :]
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        _flush_directory(path.parent)
+    except OSError as error:
+        reason = "the disk is full" if error.errno in _FULL else error.strerror
+        raise StoreError(f"cannot write {path}: {reason}") from error
+
+
+@contextlib.contextmanager
+def _removed_on_failure(partial: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def _flush_directory(directory: Path) -> None:
+    if os.name != "posix":  # elsewhere a directory cannot be opened, and a rename needs no second flush
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_file(path: Path) -> tuple[Header, Arrays]:
+    """Return header and arrays of the archive at `path`.
+
+    Raises
+    ------
+    DamagedFile
+        If it is not whole, or not one of ours.
+    FileNotFoundError
+        If there is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     write_file(Path(directory, "seven"), pack({"seed": 7}, {}))
+    ...     read_file(Path(directory, "seven"))
+    ({'seed': 7}, {})
+    """
+    path = check.path("path", path)
+    try:
+        return unpack(path.read_bytes())
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DamagedFile(path, f"cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise DamagedFile(path, str(error)) from error
+
+
+class Store:
+    """A directory of archives, one for each finished task.
+
+    Parameters
+    ----------
+    directory : path
+        Made if it is not there. Temporary files that killed processes left behind more than an hour ago are
+        removed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     store = Store(directory)
+    ...     store.put("first", {"seed": 7}, {"steps": np.arange(3)})
+    ...     store.get("first", {"seed": 7})["steps"], store.get("second", {"seed": 7})
+    ...     store.has("first", {"seed": 7}), store.path("first").name
+    (array([0, 1, 2]), None)
+    (True, 'first.npz')
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = check.path("directory", directory)
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot make the directory {self.directory}: {error.strerror}") from error
+        now = time.time()
+        for partial in self.directory.glob(f"{_PARTIAL}*"):
+            with contextlib.suppress(OSError):  # another process may remove it at the same time
+                if now - partial.stat().st_mtime > _STALE_AFTER:
+                    partial.unlink()
+
+    def path(self, name: str) -> Path:
+        """Return where the archive called `name` is or would be."""
+        if not isinstance(name, str) or not name or "\0" in name or "/" in name or "\\" in name:
+            raise ValueError(f"name is {check.brief(name)}; it should name a file in the store")
+        return self.directory / f"{name}.npz"
+
+    def has(self, name: str, header: Mapping[str, Any]) -> bool:
+        """Tell whether `name` is stored, whole and with this header, without looking at its arrays.
+
+        Raises
+        ------
+        DamagedFile
+            As :meth:`get` does, of which this is the quick form: it compares the header as bytes, where
+            :func:`pack` has put them.
+        """
+        path = self.path(name)
+        try:
+            data = path.read_bytes()
+            _check_digest(data)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise DamagedFile(path, f"cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise DamagedFile(path, str(error)) from error
+        if not data.startswith(canonical_json(dict(check.members("header", header))).encode(), _HEADER_OFFSET):
+            raise DamagedFile(path, _OTHER_TASK)
+        return True
+
+    def get(self, name: str, header: Mapping[str, Any]) -> Arrays | None:
+        """Return the arrays stored as `name`, or None if there are none.
+
+        Raises
+        ------
+        DamagedFile
+            If the file is damaged, or whole but with a header other than `header`: never trusted, to be made
+            anew.
+        """
+        path = self.path(name)
+        try:
+            found, arrays = read_file(path)
+        except FileNotFoundError:
+            return None
+        if canonical_json(found) != canonical_json(dict(check.members("header", header))):
+            raise DamagedFile(path, _OTHER_TASK)
+        return arrays
+
+    def put(self, name: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Store `arrays` as `name`; they are safe on the disk when this returns."""
+        write_file(self.path(name), pack(header, arrays))

@@ -1,0 +1,153 @@
+"""Where the tasks of a sweep are computed: in this process, in local ones, or on a Dask cluster.
+
+Tasks are handed over one at a time and their results as they are done, in any order: what is finished can be stored
+before the next one starts, and is there when a worker dies or the sweep is interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from functools import cache
+from multiprocessing import resource_tracker
+from typing import Any, Protocol
+
+from gqlib.sweeps.names import SweepError
+from gqlib.sweeps.store import Arrays
+
+__all__ = ["Work", "computed"]
+
+_CONNECT_TIMEOUT = "10s"
+_LOOK_EVERY = 1.0  # seconds between two looks of a worker at its parent
+
+
+class Work(Protocol):
+    """Anything that computes arrays."""
+
+    def compute(self) -> Arrays:
+        """Return the arrays, by name."""
+
+
+def computed(tasks: Sequence[Work], workers: int, dask: str | None) -> Generator[tuple[int, Arrays], None, None]:
+    """Yield index and arrays of each task, as they are done.
+
+    Parameters
+    ----------
+    tasks : sequence of Work
+    workers : int
+        Number of local processes; 1 computes in this one.
+    dask : str or None
+        Address of a Dask scheduler, to compute there instead.
+
+    Raises
+    ------
+    SweepError
+        Where a process died, or no cluster answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Square:
+    ...     def compute(self):
+    ...         return {"squares": np.array([1, 4, 9])}
+    >>> [(index, arrays["squares"].tolist()) for index, arrays in computed([Square()], workers=1, dask=None)]
+    [(0, [1, 4, 9])]
+    """
+    if not tasks:
+        return
+    if dask is None and workers == 1:
+        for index, task in enumerate(tasks):
+            yield index, task.compute()
+        return
+    import joblib
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    with _backend(workers, dask) as jobs:
+        # One task per batch: a finished task is handed over, and stored, before the next one starts.
+        parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+        parent = os.getpid() if dask is None else None
+        calls = (joblib.delayed(_outcome)(index, task, parent) for index, task in enumerate(tasks))
+        try:
+            with _interrupts_held():
+                outcomes = parallel(calls)
+            with _closing_quietly(outcomes):
+                for index, outcome in outcomes:
+                    if isinstance(outcome, Exception):
+                        raise outcome
+                    yield index, outcome
+        except BrokenProcessPool as error:
+            raise SweepError("a worker process died (killed, or out of memory)") from error
+
+
+def _outcome(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Exception]:
+    """Return a failure like a result: raised in a worker, it would overtake results that are done."""
+    if parent is not None:
+        _follow(parent)
+    try:
+        return index, task.compute()
+    except Exception as error:
+        return index, error
+
+
+@cache
+def _follow(parent: int) -> None:
+    """End this process, within seconds, when its parent is gone: killed, it cannot end its workers itself."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_EVERY)
+        os._exit(1)
+
+    if os.getppid() == parent:  # not where a test or another backend computes in the same process
+        threading.Thread(target=watch, name="gqlib-parent", daemon=True).start()
+
+
+@contextlib.contextmanager
+def _closing_quietly(outcomes: Generator[Any, None, None]) -> Iterator[None]:
+    """Close joblib's generator at the end, without its warning that some tasks were not finished."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            outcomes.close()
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start processes that never see Ctrl-C: a terminal sends it to all, and this one ends the others."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # to start it lifts the block, so it goes first
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _backend(workers: int, dask: str | None) -> Iterator[int]:
+    """Set joblib's backend and yield its number of jobs: local processes, or all of a Dask cluster."""
+    import joblib
+
+    if dask is None:
+        with joblib.parallel_config(backend="loky"):
+            yield workers
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise SweepError("a Dask cluster needs the package distributed: install gqlib[cluster]") from error
+    try:
+        client = Client(dask, timeout=_CONNECT_TIMEOUT)
+    except (OSError, ValueError) as error:
+        raise SweepError(f"no Dask scheduler answers at {dask}: {error}") from error
+    with client, joblib.parallel_config(backend="dask"):
+        yield -1

@@ -1,0 +1,266 @@
+"""A file that somebody sends chooses nothing: what it names is looked up, what it announces is checked, and the rest is
+one clear error."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import xarray
+from sweep_tasks import experiment
+
+from gqlib.control import ControlSetting
+from gqlib.control.gym import GymSetting
+from gqlib.experiments.mountain_car import control_grid, fixed_fields
+from gqlib.sweeps import names
+from gqlib.sweeps.names import SweepError, look_up
+from gqlib.sweeps.results import collect, load_results, recompute, save_results, verify_sample
+from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.store import DamagedFile, Store, pack, read_file
+from gqlib.sweeps.sweep import Experiment, run_sweep
+
+CALLED: list[str] = []
+
+
+@dataclass(frozen=True)
+class Trap(Setting):
+    """A setting whose making would be noticed."""
+
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        CALLED.append(self.command)
+
+
+def trap(*arguments, **keywords):
+    CALLED.append("trap")
+    return {"x": np.zeros(1)}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_called():
+    CALLED.clear()
+    yield
+    assert CALLED == []
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory) -> xarray.Dataset:
+    settings = control_grid(fixed_fields(0.0, 1.0), episodes=(2,), max_steps=(50,))
+    sweep = Experiment("small", "Small", "control", settings, 2, 1, "1", runs_per_task=2, summary="control")
+    store = Store(tmp_path_factory.mktemp("store"))
+    run_sweep(sweep, store)
+    return collect(sweep, store)
+
+
+def sent(dataset: xarray.Dataset, tmp_path, **attrs: object) -> xarray.Dataset:
+    """The result as somebody else would send it, with other words in its header."""
+    altered = dataset.copy(deep=True)
+    altered.attrs |= attrs
+    return load_results(save_results(tmp_path / "sent.npz", altered))
+
+
+FOREIGN = ["os:system", "test_hostile_files:trap", "subprocess:run", "builtins:eval", "gqlib.cli:main", "pickle:loads"]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("field", ["function", "summary", "setting_type"])
+def test_a_file_cannot_choose_what_is_imported_or_called(honest, tmp_path, field, name):
+    evil = sent(honest, tmp_path, **{field: name})
+    for act in (lambda: verify_sample(evil, 1, np.random.default_rng(0)), lambda: recompute(evil, 0, 0)):
+        with pytest.raises(SweepError, match=r"is not one of gqlib's; pass allow="):
+            act()
+
+
+def test_a_setting_of_a_file_is_made_by_the_class_of_its_runner_alone(honest, tmp_path):
+    settings = json.dumps([{"command": "touch /tmp/x"}] * 2)
+    evil = sent(honest, tmp_path, setting_type="test_hostile_files:Trap", settings=settings)
+    with pytest.raises(SweepError, match="is not one of gqlib's"):
+        recompute(evil, 0, 0)
+    with pytest.raises(SweepError, match="cannot be made again"):
+        recompute(sent(honest, tmp_path, settings=settings), 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "match"),
+    [
+        ({"settings": "[" * 100_000}, "cannot be made again"),
+        ({"settings": "{}"}, "cannot be made again"),
+        ({"settings": "[[1]]"}, "cannot be made again"),
+        ({"settings": "[]"}, "cannot be made again"),
+        ({"settings": 7}, "it should be a str"),
+        ({"seed": "0"}, "it should be a int"),
+        ({"seed": True}, "it should be a int"),
+        ({"function": ["control"]}, "it should be a str"),
+        ({"version": None}, "it should be a str"),
+        ({"function": "no such runner"}, "it should be one of 'control'"),
+        ({"function": "../control"}, "it should be one of 'control'"),
+    ],
+)
+def test_words_of_the_wrong_kind_are_one_clear_error(honest, tmp_path, attrs, match):
+    with pytest.raises(SweepError, match=match):
+        recompute(sent(honest, tmp_path, **attrs), 0, 0)
+
+
+def test_an_honest_file_is_verified_and_a_user_allows_his_own_by_name(honest, tmp_path):
+    assert verify_sample(sent(honest, tmp_path), 2, np.random.default_rng(0)) > 0
+    sweep, store = experiment(settings=1, runs=2), Store(tmp_path / "store")
+    run_sweep(sweep, store)
+    own = load_results(save_results(tmp_path / "own.npz", collect(sweep, store)))
+    with pytest.raises(SweepError, match=r"allow=\['sweep_tasks:toy'\]"):
+        recompute(own, 0, 0)
+    with pytest.raises(SweepError, match=r"allow=\['sweep_tasks:Toy'\]"):
+        recompute(own, 0, 0, allow=["sweep_tasks:toy"])
+    assert verify_sample(own, 1, np.random.default_rng(0), allow=["sweep_tasks:toy", "sweep_tasks:Toy"]) > 0
+    with pytest.raises(ValueError, match="it should be a list of names"):
+        recompute(own, 0, 0, allow="sweep_tasks:toy")
+
+
+def test_a_gymnasium_name_that_imports_a_module_is_asked_for(tmp_path):
+    """Gymnasium imports the part before a colon."""
+    setting = GymSetting("some_module:Env-v0", episodes=1, max_steps=1)
+    dataset = xarray.Dataset(
+        {"returns": (("setting", "run"), [[0.0]])},
+        coords={"key": ("setting", [setting.key])},
+        attrs={
+            "name": "gym", "title": "", "function": "gym", "summary": "everything", "seed": 1, "version": "1", "runs": 1,
+            "setting_type": "gym", "settings": json.dumps([{"env": setting.env, "episodes": 1, "max_steps": 1}]),
+        },
+    )  # fmt: skip
+    with pytest.raises(SweepError, match="imports 'some_module:Env-v0'; pass allow="):
+        recompute(dataset, 0, 0)
+    assert GymSetting("CartPole-v1").imported == ControlSetting().imported == ()
+
+
+def test_everything_in_the_table_is_there_and_ours():
+    for kind, table in names.TABLE.items():
+        for name, path in table.items():
+            assert ":" not in name
+            assert path.startswith("gqlib.")
+            assert look_up(kind, name).__module__.startswith("gqlib.")
+    for kind, former in names.FORMER.items():
+        assert set(former.values()) <= set(names.TABLE[kind])
+
+
+# Archives with a right digest and a wrong content.
+
+
+def archive(*members: tuple[str, bytes], method: int = zipfile.ZIP_STORED, encrypted: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.comment = b"0" * 64
+        for name, data in members:
+            file.writestr(zipfile.ZipInfo(name), data, compress_type=method)
+    body = bytearray(buffer.getvalue()[:-64])
+    if encrypted:  # the flag in every local header and in every entry of the directory
+        for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            at = body.find(mark)
+            while at >= 0:
+                body[at + offset] |= 1
+                at = body.find(mark, at + 4)
+    return bytes(body) + hashlib.sha256(body).hexdigest().encode()
+
+
+def npy(header: str, body: bytes = b"") -> bytes:
+    text = header.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body
+
+
+def shaped(shape: str, descr: str = "'<f8'") -> bytes:
+    return npy(f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}", b"\0" * 8)
+
+
+HEAD = ("header.json", b"{}")
+PICKLED = io.BytesIO()
+np.save(PICKLED, np.array([trap, None], dtype=object), allow_pickle=True)
+
+HOSTILE = {
+    "pickled member": archive(HEAD, ("x.npy", PICKLED.getvalue())),
+    "object dtype": archive(HEAD, ("x.npy", shaped("(1,)", "'|O'"))),
+    "huge shape": archive(HEAD, ("x.npy", shaped("(2**62,)".replace("2**62", str(2**62))))),
+    "negative shape": archive(HEAD, ("x.npy", shaped("(-1,)"))),
+    "two negative sizes": archive(HEAD, ("x.npy", shaped("(-1, -1)"))),
+    "shape of text": archive(HEAD, ("x.npy", shaped("('a',)"))),
+    "no shape": archive(HEAD, ("x.npy", npy("{'descr': '<f8'}"))),
+    "too few bytes": archive(HEAD, ("x.npy", shaped("(2,)"))),
+    "too many bytes": archive(HEAD, ("x.npy", shaped("()", "'<f4'"))),
+    "other version": archive(HEAD, ("x.npy", b"\x93NUMPY\x03\x00" + b"\0" * 8)),
+    "no array at all": archive(HEAD, ("x.npy", b"hello")),
+    "subarray dtype": archive(HEAD, ("x.npy", shaped("(1,)", "('<f8', (1, 10**9))".replace("10**9", str(10**9))))),
+    "deep header": archive(("header.json", b"[" * 100_000)),
+    "header is a list": archive(("header.json", b"[1]")),
+    "header is no JSON": archive(("header.json", b"\xff\xfe")),
+    "no header": archive(("x.npy", shaped("(1,)"))),
+    "path traversal": archive(HEAD, ("../../x.npy", shaped("(1,)"))),
+    "absolute path": archive(HEAD, ("/etc/x.npy", shaped("(1,)"))),
+    "windows path": archive(HEAD, ("C:\\x.npy", shaped("(1,)"))),
+    "other member": archive(HEAD, ("run.py", b"import os")),
+    "deflated": archive(HEAD, method=zipfile.ZIP_DEFLATED),
+    "lzma": archive(HEAD, method=zipfile.ZIP_LZMA),
+    "encrypted": archive(HEAD, encrypted=True),
+    "no archive": b"hello" + hashlib.sha256(b"hello").hexdigest().encode(),
+    "empty": b"" + hashlib.sha256(b"").hexdigest().encode(),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_archive_is_one_clear_error(tmp_path, what):
+    path = tmp_path / "x.npz"
+    path.write_bytes(HOSTILE[what])
+    with pytest.raises(DamagedFile, match=r"x\.npz: "):
+        read_file(path)
+    with pytest.raises(DamagedFile, match=r"x\.npz: "):
+        load_results(path)
+    store = Store(tmp_path)
+    with pytest.raises(DamagedFile, match=r"x\.npz: "):
+        store.get("x", {})
+
+
+def seal(body: bytes) -> bytes:
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def test_bad_checksums_and_spoilt_compression_are_damaged_files(tmp_path):
+    for compact in (False, True):
+        data = bytearray(pack({"seed": 1}, {"x": np.arange(500)}, compact=compact)[:-64])
+        data[len(data) // 3] ^= 0xFF
+        (tmp_path / "x.npz").write_bytes(seal(bytes(data)))
+        with pytest.raises(DamagedFile, match=r"x\.npz: "):
+            read_file(tmp_path / "x.npz")
+
+
+def test_a_small_file_that_would_unpack_to_a_large_one_is_refused_before_it_is(tmp_path, monkeypatch):
+    data = pack({"seed": 1}, {"x": np.zeros(100_000)}, compact=True)
+    assert len(data) < 2000
+    (tmp_path / "x.npz").write_bytes(data)
+    monkeypatch.setattr("gqlib.sweeps.store.LARGEST_CONTENT", 10_000)
+    with pytest.raises(DamagedFile, match="would unpack to more than 10000 bytes"):
+        read_file(tmp_path / "x.npz")
+
+
+def dataset_header(**changes: object) -> dict[str, object]:
+    return {"format": "gqlib dataset 1", "attrs": {}, "dims": {"x": ["run"]}, "coords": []} | changes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": "other"}, {"attrs": 7}, {"attrs": [1]}, {"dims": {"x": ["run", "more"]}}, {"dims": {"y": ["run"]}},
+        {"dims": 3}, {"dims": {"x": 3}}, {"coords": 5}, {"coords": [[1]]},
+    ],
+)  # fmt: skip
+def test_a_dataset_whose_header_does_not_fit_its_arrays_is_damaged(tmp_path, changes):
+    (tmp_path / "x.npz").write_bytes(pack(dataset_header(**changes), {"x": np.arange(3)}))
+    with pytest.raises(DamagedFile, match=r"x\.npz: holds no dataset"):
+        load_results(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "a\\b", "", "\0", None, 7])
+def test_names_in_a_store_stay_in_its_directory(tmp_path, name):
+    with pytest.raises(ValueError, match="it should name a file in the store"):
+        Store(tmp_path).path(name)
