@@ -3,6 +3,7 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 # Threads of a linear-algebra library would fight with the workers, and buy nothing at our sizes.
@@ -17,13 +18,17 @@ help: ## list the targets
 
 setup: $(STAMP) ## create .venv and install what the lock file names, with hashes
 
-# The stamp is written last: an interrupted set-up is started again from a clean environment.
+# The stamps are written last: an interrupted set-up is started again from a clean environment.
 # The lock names everything, so pip resolves nothing; with hashes it could not where a dependency asks for an extra.
-$(STAMP): requirements.lock pyproject.toml
+$(LOCKED): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3"; exit 1; }
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	@touch $@
+
+# A change of pyproject.toml alone needs gqlib again, not the two hundred packages.
+$(STAMP): $(LOCKED) pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -40,8 +45,8 @@ pdf: ## build the PDF edition and say where it is (needs TeX)
 test: $(STAMP) ## run every unit test and every notebook
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
-mutants: $(STAMP) ## change the code in small ways and see that the unit tests notice (an hour; goes on where it was)
-	$(BIN)/python tests/mutants.py --jobs $(JOBS)
+mutants: $(STAMP) ## change the code in small ways and see that the unit tests notice (hours; goes on where it was; SLICE=control/agent is one module)
+	$(BIN)/python tests/mutants.py --jobs $(JOBS) $(SLICE)
 
 planted: $(STAMP) ## plant errors in the derivations of the chapters and see that nbval notices
 	$(BIN)/python tests/planted.py

@@ -32,6 +32,7 @@ RANGES = {
     "rho": (0.0, np.inf),
     "rho_next": (0.0, np.inf),
     "trace_weight": (0.0, np.inf),
+    "coefficient": (0.0, np.inf),
 }
 
 

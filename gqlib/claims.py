@@ -1,8 +1,8 @@
 """The register of claims: what the paper says, what holds of it, and the cell and test that show it.
 
-The register is `book/claims.yml`, which ships with the package. An entry has an `id`, a place in the paper (`where`),
-the numbered objects it covers (`items`), what the paper `says` in our words, a `verdict`, a `correction` or `readings`
-where they apply, and `evidence`: labelled cells of chapters, and tests.
+The register is one file, `book/claims.yml` in a checkout; an installed package has it inside. An entry has an `id`, a
+place in the paper (`where`), the numbered objects it covers (`items`), what the paper `says` in our words, a `verdict`,
+a `correction` or `readings` where they apply, and `evidence`: labelled cells of chapters, and tests.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +49,7 @@ class Claim:
 
 
 def load_claims(path: str | Path | None = None) -> list[Claim]:
-    """Read and check the register; without `path`, the one that ships with the package.
+    """Read and check the register; without `path`, the one of the package or, in a checkout, of the book.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def load_claims(path: str | Path | None = None) -> list[Claim]:
     """
     import yaml
 
-    source = Path(__file__).with_name("claims.yml") if path is None else check.path("path", path)
+    source = _register() if path is None else check.path("path", path)
     if not source.is_file():
         raise ValueError(f"path is {str(source)!r}; it should be a file with claims")
     entries = yaml.safe_load(source.read_text(encoding="utf-8"))
@@ -67,6 +69,11 @@ def load_claims(path: str | Path | None = None) -> list[Claim]:
     if repeated:
         raise ValueError(f"id is {repeated[0]!r} in several claims; it should be unique")
     return claims
+
+
+def _register() -> Traversable:
+    shipped = files("gqlib") / "claims.yml"
+    return shipped if shipped.is_file() else Path(__file__).parents[1] / "book" / "claims.yml"
 
 
 def _claim(entry: Any) -> Claim:

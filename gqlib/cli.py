@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import sys
@@ -63,6 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument("--dask", metavar="ADDR", help="address of a Dask scheduler, tcp://host:port")
     reproduce.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="default: results")
     reproduce.set_defaults(call=_reproduce)
+
+    manifest = commands.add_parser("manifest", help="write down every setting and seed behind Figure 3")
+    manifest.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="default: results")
+    manifest.set_defaults(call=_manifest)
 
     claims = commands.add_parser("claims", help="list the claims of the paper and their verdicts")
     claims.add_argument("--verdict", metavar="V", help="only claims with this verdict")
@@ -127,6 +132,17 @@ def _make(experiment: Experiment, store: Store, path: Path, workers: int, dask: 
         print(look_up("report", experiment.report, allow=[experiment.report])(result))
     print(f"{progress.computed} tasks computed, {progress.found} found in {store.directory}")
     print(f"written to {path} ({path.stat().st_size / 1000:.0f} kB)", flush=True)
+
+
+def _manifest(arguments: argparse.Namespace) -> None:
+    from gqlib.experiments.figure3 import manifest
+    from gqlib.sweeps.store import write_file
+
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    path = arguments.out / "fig3-manifest.json"
+    text = json.dumps(manifest(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    write_file(path, text.encode() + b"\n")
+    print(f"written to {path}")
 
 
 def _claims(arguments: argparse.Namespace) -> None:

@@ -4,11 +4,12 @@ At the fixed point the increments g_k = δ_k e_k have mean zero, but they are co
 long-run covariance
 
     Γ = Σ_{l ∈ ℤ} E[g_k g_{k+l}ᵀ]
-      = Σ_ij P_ij { δ_ij² E_i + δ_ij(γλ g_j E_i + X_i h_jᵀ) + its transpose },
+      = Σ_ij P_ij { δ_ij² E_i + δ_ij(γλ c_j g_j E_i + X_i h_jᵀ) + its transpose },
 
-where i → j is a transition, δ_ij its TD error, δ̄_i = Σ_j P_ij δ_ij, X_i and E_i first and second moments of the trace
-(`gqlib.prediction`, `gqlib.variance`), g = (I − γλP)⁻¹δ̄ what a unit of trace collects from a pair on, and h the
-solution of Poisson's equation h − Ph = f for f_j = φ_j g_j. Then the stationary covariance of θ is αΣ + o(α) with
+where i → j is a transition, δ_ij its TD error, δ̄_i = Σ_j P_ij δ_ij, X_i and E_i first and second moments of a trace
+with coefficients c (`gqlib.variance`; the paper's has c = 1), g = (I − γλP diag(c))⁻¹δ̄ what a unit of trace collects
+from a pair on, and h the solution of Poisson's equation h − Ph = f for f_j = φ_j g_j. Then the stationary covariance of
+θ is αΣ + o(α) with
 
     semi-gradient:   AΣ + ΣAᵀ + Γ = 0,
     GQ(σ, λ):        the θ-block of JΣ + ΣJᵀ + [I; ηI] Γ [I, ηI] = 0,
@@ -29,13 +30,15 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.prediction import PredictionProblem
 from gqlib.stability import is_hurwitz
-from gqlib.variance import trace_second_moments
+from gqlib.variance import trace_first_moments, trace_second_moments
 
 __all__ = ["joint_noise", "long_run_covariance", "stationary_error"]
 
 
-def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta: ArrayLike, lam: float) -> Array:
-    """Γ of δ_k e_k with the paper's trace, (d, d), on a continuing chain.
+def long_run_covariance(
+    problem: PredictionProblem, bootstrap: ArrayLike, theta: ArrayLike, lam: float, c: ArrayLike | None = None
+) -> Array:
+    """Γ of δ_k e_k, (d, d), on a continuing chain, with the paper's trace or with trace coefficients c.
 
     Parameters
     ----------
@@ -46,11 +49,13 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
     theta : array_like, (d,)
         The fixed point of that method.
     lam : float
+    c : array_like, (n,) or (S, A), optional
+        Trace coefficients by the present pair, as in `gqlib.variance.trace_first_moments`; 1 where left out.
 
     Raises
     ------
     ValueError
-        Where E[δe] is not zero at `theta`, or the chain is not closed and stationary.
+        Where E[δe] is not zero at `theta`, the chain is not closed and stationary, or Γ is infinite.
 
     Examples
     --------
@@ -69,18 +74,19 @@ def long_run_covariance(problem: PredictionProblem, bootstrap: ArrayLike, theta:
         raise ValueError("problem has episodes that end; the chain should be a continuing one")
     if np.abs(xi @ chain - xi).max() > check.PROBABILITY_TOLERANCE * xi.sum():
         raise ValueError("problem has a xi that p_mu changes; it should be the stationary law of p_mu")
-    first, second = problem.trace_weights(lam), trace_second_moments(problem, lam)
+    first, second = trace_first_moments(problem, lam, c), trace_second_moments(problem, lam, c)
+    coefficients = np.ones(problem.n) if c is None else check.reals("c", c).ravel()
     delta = (problem.rewards - phi @ theta)[:, None] + gamma * (u @ theta)[None, :]
     mean = (chain * delta).sum(axis=1)
     drift = float(np.abs(first.T @ mean).max())
     size = float((np.abs(first).T @ (chain * np.abs(delta)).sum(axis=1)).max())
     if drift > np.sqrt(np.finfo(float).eps) * size:
         raise ValueError(f"theta leaves a mean step of size {drift:.3g}; it should be the fixed point")
-    ahead = np.linalg.solve(np.eye(problem.n) - gamma * lam * chain, mean)
+    ahead = np.linalg.solve(np.eye(problem.n) - gamma * lam * chain * coefficients, mean)
     later = np.linalg.solve(np.eye(problem.n) - chain + xi[None, :], ahead[:, None] * phi)
     now = np.einsum("ij,iab->ab", chain * delta**2, second)
     weighted = chain * delta
-    then = gamma * lam * np.einsum("i,iab->ab", weighted @ ahead, second) + first.T @ weighted @ later
+    then = gamma * lam * np.einsum("i,iab->ab", weighted @ (coefficients * ahead), second) + first.T @ weighted @ later
     return np.asarray(now + then + then.T)
 
 

@@ -326,6 +326,8 @@ class PredictionProblem(LinearPrediction):
     ([[0.5], [1.0]], [[2.0], [1.0]], [[1.0]], 1)
     >>> p.solve_M(np.array([5.0])).round(4).tolist(), p.row_basis.shape, bool(p.rounding(0.5, 0.0).b < 1e-13)
     ([2.0], (1, 1), True)
+    >>> p.p_walk.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
 
     def __init__(
@@ -351,6 +353,13 @@ class PredictionProblem(LinearPrediction):
         if (weights < 0).any() or weights.sum() <= 0:
             raise ValueError(f"xi is {check.brief(xi)}; weights of visits should be ≥ 0 and not all zero")
         super().__init__(phi, chain_mu, chain_pi, rewards, weights, gamma, trace, rewards_pi)
+
+    _walked: Array | None = None  # set by views that bootstrap from another chain in the place of p_mu
+
+    @property
+    def p_walk(self) -> Array:
+        """The chain that walks follow, (n, n): `p_mu`, or in a view the `p_mu` of the problem that it is a view of."""
+        return self.p_mu if self._walked is None else self._walked
 
     def _check_decay(self, decay: float) -> None:
         if decay == 1.0 and not leaves_surely(self.p_trace):

@@ -216,12 +216,19 @@ def sign_changes(function: Callable[[float], float], points: ArrayLike, noise: A
     >>> sign_changes(lambda x: x * (x - 1.0), np.array([-1.0, 0.0, 0.5, 2.0]), 1e-9).round(9).tolist()
     [0.0, 1.0]
     """
-    points = check.array("points", points, (None,), largest=np.inf)
-    values = check.reals("function", [function(point) for point in points])
-    signed = np.abs(values) > check.array("noise", noise, points.shape[: check.dimensions(noise)], largest=np.inf)
-    points, values = points[signed], values[signed]
+
+    def number(point: float) -> float:
+        try:
+            return float(function(point))
+        except TypeError:
+            raise ValueError(f"function is {check.brief(function)}; it should take and return a number") from None
+
+    places = check.array("points", points, (None,), largest=np.inf)
+    values = np.array([number(place) for place in places])
+    signed = np.abs(values) > check.array("noise", noise, places.shape[: check.dimensions(noise)], largest=np.inf)
+    places, values = places[signed], values[signed]
     changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-    return np.array([brentq(function, points[i], points[i + 1], xtol=4.0 * EPS) for i in changes])
+    return np.array([brentq(number, places[i], places[i + 1], xtol=4.0 * EPS) for i in changes])
 
 
 def _deflate(constant: Array, slope: Array, noise: float) -> tuple[Array, Array]:
@@ -303,11 +310,9 @@ def joint(a: ArrayLike, m: ArrayLike, v: ArrayLike, eta: float) -> Array:
     >>> joint(np.array([[1.0]]), np.array([[2.0]]), np.array([[3.0]]), 10.0).tolist()
     [[1.0, -3.0], [10.0, -20.0]]
     """
-    a = check.array("a", a, (None,) * max(2, check.dimensions(a)), largest=HUGE)
-    if a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"a has shape {a.shape}; it should be square, or a stack of square matrices")
+    rows = np.shape(a)[:-1] if check.dimensions(a) > 1 else (None,)
+    a, eta = check.array("a", a, (*rows, rows[-1]), largest=HUGE), check.scalar("eta", eta)
     m, v = (check.array(name, value, a.shape, largest=HUGE) for name, value in (("m", m), ("v", v)))
-    eta = check.scalar("eta", eta)
     return np.block([[a, -v], [eta * a, -eta * m]])
 
 

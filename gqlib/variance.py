@@ -11,9 +11,10 @@ so that σ = 0 is free of noise in the semi-gradient step and, unless λm = 0, n
 line is a parabola in σ. Averaged over the stationary law it needs the trace e in second moments only, and these obey a
 linear system of their own,
 
-    E_j = ξ_j φ_jφ_jᵀ + γλ(φ_j y_jᵀ + y_j φ_jᵀ) + γ²λ² Σ_i P_trace[i, j] E_i,   y_j = Σ_i P_trace[i, j] X_i,
+    E_j = ξ_j φ_jφ_jᵀ + γλc_j(φ_j y_jᵀ + y_j φ_jᵀ) + γ²λ²c_j² Σ_i P_trace[i, j] E_i,   y_j = Σ_i P_trace[i, j] X_i,
 
-where E_j = ξ_j E[e_k e_kᵀ | j] and X_j = ξ_j E[e_k | j] are the trace weights.
+where E_j = ξ_j E[e_k e_kᵀ | j] and X_j = ξ_j E[e_k | j] are the trace weights. The coefficient c_j of a trace
+e_k = γλc_k e_{k−1} + φ_k is 1 in the paper's; where it is not, the mean goes on with c and the second moment with c².
 """
 
 from __future__ import annotations
@@ -28,30 +29,114 @@ from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 
-__all__ = ["NoiseParabola", "action_covariance", "gq_noise", "stationary_moments", "trace_second_moments"]
+__all__ = [
+    "NoiseParabola",
+    "action_covariance",
+    "gq_noise",
+    "second_moment_limit",
+    "stationary_moments",
+    "trace_first_moments",
+    "trace_second_moments",
+]
+
+# How far below 1 a spectral radius has to be: nearer to it, rounding would settle what is finite.
+MARGIN = 1e-9
 
 
-def trace_second_moments(problem: PredictionProblem, lam: float) -> Array:
-    """E_j = ξ_j E[e_k e_kᵀ | index j at k] for large k, (n, d, d).
+def _coefficients(problem: PredictionProblem, c: ArrayLike | None) -> Array:
+    """Coefficients by the present index, (n,); refuses a `p_trace` that holds them already, with c where c² belongs."""
+    check.instance("problem", problem, PredictionProblem)
+    if ((problem.p_trace != 0.0) & (problem.p_trace != problem.p_walk)).any():
+        raise ValueError(
+            "problem has a trace that is weighted or that another chain carries; its p_trace should be that of the "
+            "walk, or zero, and the weights should be handed in as c"
+        )
+    if c is None:
+        return np.ones(problem.n)
+    weights = check.array("c", check.reals("c", c).ravel(), (problem.n,))
+    if (weights < 0.0).any():
+        raise ValueError(f"c is {check.brief(c)}; trace coefficients should not be negative")
+    return weights
+
+
+def trace_first_moments(problem: PredictionProblem, lam: float, c: ArrayLike | None = None) -> Array:
+    """X_j = ξ_j E[e_k | index j at k] for large k, (n, d): `trace_weights` for a trace with coefficients c.
+
+    Parameters
+    ----------
+    problem : PredictionProblem
+        With the chain of the *behaviour* as `p_trace`.
+    c : array_like, (n,) or (S, A), optional
+        What e_{k−1} is multiplied with besides γλ, by the index at k; 1 where it is left out.
+
+    Examples
+    --------
+    One index, c = 2 and γλ = ¼: the trace is 2, always.
+
+    >>> p = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.25)
+    >>> trace_first_moments(p, 1.0, [2.0]).tolist(), trace_first_moments(p, 1.0).round(4).tolist()
+    ([[2.0]], [[1.3333]])
+    """
+    weights = _coefficients(problem, c)
+    if c is None:
+        return problem.trace_weights(lam)
+    decay = problem.gamma * check.scalar("lam", lam, low=0.0, high=1.0)
+    radius = decay * float(np.abs(np.linalg.eigvals(problem.p_trace * weights)).max())
+    if not radius < 1.0 - MARGIN:
+        raise ValueError(f"c carries on {radius:.4g} of the trace in the mean at lam {lam:g}; it should be less than 1")
+    system = np.eye(problem.n) - decay * (problem.p_trace * weights).T
+    return np.asarray(np.linalg.solve(system, problem.xi[:, None] * problem.features))
+
+
+def trace_second_moments(problem: PredictionProblem, lam: float, c: ArrayLike | None = None) -> Array:
+    """E_j = ξ_j E[e_k e_kᵀ | index j at k] for large k, (n, d, d); c as in `trace_first_moments`.
+
+    Raises
+    ------
+    ValueError
+        Where the second moment is infinite, from `second_moment_limit` on, and for a problem whose `p_trace` is not the
+        chain of the walk: what weighs a trace has to be known by itself, because it counts twice here.
 
     Examples
     --------
     One index, one feature, γλ = ½: the trace is 2, always.
 
     >>> p = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.5)
-    >>> trace_second_moments(p, 1.0).ravel().tolist()
-    [4.0]
+    >>> trace_second_moments(p, 1.0).ravel().tolist(), trace_second_moments(p, 0.5, [2.0]).ravel().tolist()
+    ([4.0], [4.0])
     """
-    check.instance("problem", problem, PredictionProblem)
+    weights = _coefficients(problem, c)
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
-    first = problem.trace_weights(lam)
+    limit = np.inf if c is None else second_moment_limit(problem, weights)
+    if lam >= limit * (1.0 - MARGIN):
+        raise ValueError(f"lam is {lam:g}; from {limit:.4g} on the trace has no second moment, it should be smaller")
+    first = trace_first_moments(problem, lam, c)
     decay, phi = problem.gamma * lam, problem.features
-    carried = problem.p_trace.T @ first
+    carried = weights[:, None] * (problem.p_trace.T @ first)
     cross = phi[:, :, None] * carried[:, None, :]
     source = problem.xi[:, None, None] * phi[:, :, None] * phi[:, None, :]
     source = source + decay * (cross + cross.transpose(0, 2, 1))
-    system = np.eye(problem.n) - decay**2 * problem.p_trace.T
+    system = np.eye(problem.n) - decay**2 * (problem.p_trace * weights**2).T
     return np.asarray(np.linalg.solve(system, source.reshape(problem.n, -1)).reshape(source.shape))
+
+
+def second_moment_limit(problem: PredictionProblem, c: ArrayLike) -> float:
+    """The λ at which E[eeᵀ] stops being finite: 1/(γ√r), r the spectral radius of c_j²P_ij; above 1 it always is.
+
+    Sharp in a table; features may happen to leave out the direction that explodes.
+
+    Examples
+    --------
+    Two actions, of which π takes the first: Tree Backup, c = π, and importance ratios, c = π/μ, have r = ½ and 2.
+
+    >>> mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.9)
+    >>> p = PredictionProblem.on_pairs(mdp, [[0.5, 0.5]], [[1.0, 0.0]], np.eye(2))
+    >>> [round(second_moment_limit(p, [[c, 0.0]]), 4) for c in (1.0, 2.0)]
+    [1.5713, 0.7857]
+    """
+    weights = _coefficients(problem, c)
+    radius = float(np.abs(np.linalg.eigvals(problem.p_trace * weights**2)).max())
+    return float(np.inf) if problem.gamma == 0.0 or radius == 0.0 else float(1.0 / (problem.gamma * np.sqrt(radius)))
 
 
 def action_covariance(mdp: FiniteMDP, mu: ArrayLike, features: ArrayLike) -> Array:

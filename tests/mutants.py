@@ -1,21 +1,26 @@
 """Change the code in small ways and see that the unit tests notice: `make mutants`.
 
 mutmut makes the mutants and runs them: it keeps all variants of a function in one file, forks a process for each after
-everything is imported, and runs only the tests that reach the function, the fastest first. This script says what is
-mutated and which tests have to notice, and adds a score for each module, samples, and the comparison with
-`tests/survivors.yml`, where every survivor has its reason.
+everything is imported, and runs only the tests that reach the function, the fastest first. This script says which tests
+have to notice what, module by module, and adds scores, samples, and the comparison with `tests/survivors.yml`, where
+every survivor has its reason. The goal is 90% killed in every module.
 
-All happens on copies in `mutants/MODULE/`, which git ignores; the working tree is only read. A run that was stopped
-goes on where it was: mutants that were killed stay so until their function changes, the others are tried again.
-`rm -r mutants` starts afresh. mutmut leaves out annotations, docstrings, f-strings, constants of modules and functions
-under a decorator, properties among them; texts of errors that are not f-strings are counted.
+One module is one slice, a few minutes to ten on two cores; all of them are hours. All happens on copies in
+`mutants/MODULE/`, which git ignores; the working tree is only read. A run that was stopped goes on where it was:
+mutants that were killed stay so until their function changes, the others are tried again. `rm -r mutants` starts
+afresh. mutmut leaves out annotations, docstrings, f-strings, constants of modules and functions under a decorator,
+properties and compiled kernels among them; texts of errors that are not f-strings are counted.
 
-    python tests/mutants.py                          every mutant, the command of record
+    make mutants                                     every module, the command of record
+    make mutants SLICE=control/agent                 one module
+    make mutants SLICE="seeds stats"                 some modules, and all that are in a package
+    python tests/mutants.py --minutes 10             stop after ten minutes, to go on another time
     python tests/mutants.py --sample 150 --seed 1    at most 150 a module, chosen at random
-    python tests/mutants.py --only mdp sigma         some modules
     python tests/mutants.py --report                 what is known so far, without running anything
+    python tests/mutants.py --list                   the modules, how many mutants each has, and the tests
 
-The exit code is 1 if a module has less than 90% killed, a survivor is not in the list, or something is left to run.
+The exit code is 1 if a module has less than 90% killed, a survivor is not in the list, an entry of the list is about
+code that is not there, a module could not be tried, or something is left to run.
 """
 
 from __future__ import annotations
@@ -24,8 +29,10 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,16 +41,103 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests" / "survivors.yml"
-# Module to the files that are mutated and the tests that have to notice.
-MODULES = {
-    "mdp": (["mdp.py"], ["test_mdp.py"]),
-    "prediction": (["prediction.py", "_linear.py"], ["test_prediction.py", "test_proposition_1.py"]),
-    "stability": (["stability.py"], ["test_stability.py"]),
-    "sigma": (["sigma.py"], ["test_sigma.py"]),
-    "learners": (["learners.py"], ["test_learners.py"]),
-    "tiles3": (["tiles3.py"], ["test_tiles3.py"]),
-    "control": (["control.py", "control_setting.py"], ["test_control.py"]),
-    "stats": (["stats/*.py"], ["test_stats.py", "test_stats_refusals.py"]),
+# Module to the tests that have to notice, tests/test_*.py.
+SLICES: dict[str, tuple[str, ...]] = {
+    "_validate": ("stats_refusals", "mdp", "learners", "prediction", "store", "hostile_files"),
+    "bench/engine": ("bench",),
+    "bench/matrices": ("bench",),
+    "bench/prediction": ("bench",),
+    "bench/store": ("bench",),
+    "bench/timing": ("bench",),
+    "claims": ("claims", "cli"),
+    "cli": ("cli",),
+    "control/agent": ("agent",),
+    "control/corrected": ("corrected",),
+    "control/engine": ("fast_control", "control"),
+    "control/gym": ("agent", "hostile_files"),
+    "control/reference": ("control", "fast_control", "corrected"),
+    "control/run": ("control",),
+    "control/setting": ("control",),
+    "control/tile_tables": ("fast_control", "tiles3", "control"),
+    "domains/baird_star": ("baird_star",),
+    "domains/base": ("two_state", "baird_star", "relatives", "random_problems"),
+    "domains/boyan_chain": ("boyan_chain",),
+    "domains/cart_pole": ("cart_pole",),
+    "domains/episodes": ("domains_tabular", "tabular"),
+    "domains/finite": ("baird_star", "boyan_chain", "evaluation", "random_problems"),
+    "domains/gridworld": ("domains_tabular",),
+    "domains/mountain_car": ("mountain_car",),
+    "domains/random_problems": ("random_problems",),
+    "domains/random_walk": ("domains_tabular",),
+    "domains/two_state": ("two_state",),
+    "edition/drawings": ("drawings",),
+    "edition/explore": ("explore",),
+    "edition/figures": ("drawings",),
+    "edition/index": ("paper_index",),
+    "edition/paper": ("paper",),
+    "emphatic": ("emphatic",),
+    "evaluation/curves": ("experiments_prediction",),
+    "evaluation/grids": ("grids",),
+    "evaluation/measures": ("evaluation",),
+    "evaluation/run": ("evaluation", "fast_prediction"),
+    "evaluation/setting": ("evaluation", "fast_prediction"),
+    "experiments/__init__": ("experiments",),
+    "experiments/figure2": ("experiments",),
+    "experiments/figure3": ("experiments_prediction",),
+    "experiments/mountain_car": ("experiments",),
+    "experiments/reports": ("experiments", "grids", "results"),
+    "fast/prediction": ("fast_prediction",),
+    "fast/tabular": ("fast_tabular",),
+    "learners/corrected": ("corrected",),
+    "learners/ensemble": ("learners", "corrected"),
+    "learners/gq": ("learners",),
+    "learners/gradient_td": ("relatives",),
+    "learners/relatives": ("relatives",),
+    "learners/sigma": ("sigma",),
+    "learners/sparse": ("sparse_gq",),
+    "learners/textbook": ("textbook",),
+    "long_run": ("corrected", "variance"),
+    "mdp": ("mdp",),
+    "poisson": ("poisson",),
+    "prediction": ("prediction", "proposition_1"),
+    "ridge": ("ridge",),
+    "rltoolkit": ("rltoolkit",),
+    "rounding": ("numbers",),
+    "seeds": ("rng", "experiments"),
+    "stability": ("stability",),
+    "stats/_checks": ("stats_refusals",),
+    "stats/cases": ("stats", "stats_refusals"),
+    "stats/comparisons": ("stats", "stats_refusals"),
+    "stats/ends": ("overall",),
+    "stats/granularity": ("stats", "stats_refusals"),
+    "stats/intervals": ("stats", "stats_refusals"),
+    "sweeps/names": ("hostile_files", "sweep"),
+    "sweeps/results": ("results", "hostile_files", "sweep", "overall"),
+    "sweeps/setting": ("sweep", "store", "hostile_files"),
+    "sweeps/store": ("store", "hostile_files"),
+    "sweeps/sweep": ("sweep", "hostile_files"),
+    "sweeps/workers": ("sweep",),
+    "symbolic": ("symbolic",),
+    "tabular/_arguments": ("tabular",),
+    "tabular/control": ("fast_tabular", "tabular"),
+    "tabular/errors": ("tabular_errors",),
+    "tabular/n_step": ("tabular",),
+    "tabular/one_step": ("tabular",),
+    "tabular/operator": ("tabular",),
+    "tabular/traces": ("tabular",),
+    "tiles3": ("tiles3",),
+    "timescales": ("timescales",),
+    "variance": ("variance",),
+}
+# Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is
+# mutated above, and tests that compare the two number by number.
+COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "fast/baselines": ("the runs of control/engine", ("fast_control",)),
+    "fast/car": ("domains/mountain_car and control/reference", ("fast_control",)),
+    "fast/control": ("control/reference", ("fast_control",)),
+    "fast/prediction": ("evaluation/run, step by step; its entrances are mutated", ("fast_prediction",)),
+    "fast/rng": ("numpy and mpmath", ("rng",)),
+    "fast/tabular": ("tabular/n_step, traces and control; its entrances are mutated", ("fast_tabular",)),
 }
 GOAL = 0.9
 PATIENCE = 5.0  # a mutant that takes so many times as long as its tests do otherwise is in a loop, and counts as killed
@@ -64,24 +158,45 @@ def listed(path: Path = LIST) -> dict[Edit, str]:
     }
 
 
+def chosen(wanted: list[str]) -> list[str]:
+    """The modules that are named, and those of the packages that are named; all of them without any."""
+    found = [name for name in SLICES if not wanted or any(name == one or name.startswith(f"{one}/") for one in wanted)]
+    for one in wanted:
+        if not any(name == one or name.startswith(f"{one}/") for name in found):
+            raise SystemExit(f"{one!r} is no module to mutate and no package of any; --list shows them")
+    return found
+
+
 def enter(module: str) -> None:
     """Go to the copy of this module, brought up to date, and tell mutmut what it is about."""
     from mutmut import configuration
 
-    place = ROOT / "mutants" / module
-    for source in [ROOT / "pyproject.toml", *ROOT.glob("gqlib/**/*.py"), *ROOT.glob("tests/**/*.*")]:
+    place = ROOT / "mutants" / module.replace("/", ".")
+    sources = {ROOT / "pyproject.toml", *ROOT.glob("gqlib/**/*.*"), *ROOT.glob("tests/**/*.*")}
+    sources = {source for source in sources if source.is_file() and source.parent.name != "__pycache__"}
+    for source in sources:
         copy = place / source.relative_to(ROOT)
-        if source.suffix != ".pyc" and not (copy.exists() and copy.stat().st_mtime == source.stat().st_mtime):
+        if not (copy.exists() and copy.stat().st_mtime == source.stat().st_mtime):
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, copy)
+            if source.suffix != ".py":  # mutmut does not copy these again
+                (place / "mutants" / source.relative_to(ROOT)).unlink(missing_ok=True)
             # Which test reaches which function is known from the files as they were.
             (place / "mutants" / "mutmut-stats.json").unlink(missing_ok=True)
+    for within in (place, place / "mutants"):
+        for copy in [*within.glob("gqlib/**/*.py"), *within.glob("tests/**/*.py")]:
+            if ROOT / copy.relative_to(within) not in sources:
+                copy.unlink()
+    (place / "mutants").mkdir(exist_ok=True)
+    for name in ("book", "results", "README.md", "CONTRIBUTING.md", "CITATION.cff", "Makefile"):  # tests read them
+        link = place / "mutants" / name
+        if not link.is_symlink():
+            link.symlink_to(ROOT / name)
     os.chdir(place)
     configuration.reset_config()
     configuration.config().timeout_multiplier = PATIENCE
-    files, tests = MODULES[module]
-    configuration.config().only_mutate = [f"gqlib/{name}" for name in files]
-    configuration.config().pytest_add_cli_args_test_selection = [f"tests/{name}" for name in tests]
+    configuration.config().only_mutate = [f"gqlib/{module}.py"]
+    configuration.config().pytest_add_cli_args_test_selection = [f"tests/test_{name}.py" for name in SLICES[module]]
 
 
 def records() -> Iterator[Any]:
@@ -149,50 +264,123 @@ def run(module: str, jobs: int, sample: int | None, seed: int) -> None:
         _run((), jobs)
 
 
+def run_apart(module: str, options: argparse.Namespace, seconds: float | None) -> bool:
+    """Run the mutants of one module in a process of its own; return whether that went well or was out of time."""
+    command = [sys.executable, __file__, "--run", module, "--jobs", str(options.jobs), "--seed", str(options.seed)]
+    command += ["--sample", str(options.sample)] if options.sample else []
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        return process.wait(seconds) == 0
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        if process.poll() is None:  # out of time, or Ctrl-C
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait()
+
+
+def source_of(function: str) -> str | None:
+    """The text of the module that has this function, on one line; None where there is no such module or function."""
+    parts = function.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        path = ROOT.joinpath(*parts[:count]).with_suffix(".py")
+        if path.exists():
+            text = path.read_text(encoding="utf-8")
+            return " ".join(line.strip() for line in text.splitlines()) if f"def {parts[-1]}(" in text else None
+    return None
+
+
+def rotten(entries: dict[Edit, str], modules: list[str]) -> list[Edit]:
+    """Entries of the list about code that is not there, in these modules or in no module at all."""
+    prefixes = tuple(f"gqlib.{module.replace('/', '.')}." for module in modules)
+    every = tuple(f"gqlib.{module.replace('/', '.')}." for module in SLICES)
+    about = [entry for entry in entries if entry[0].startswith(prefixes) or not entry[0].startswith(every)]
+    return [entry for entry in about if entry[1] not in (source_of(entry[0]) or "")]
+
+
+def show(reason: str, edits: list[Edit]) -> None:
+    """Print mutants as they stand in the list."""
+    mutants = [dict(zip(("function", "was", "now"), change, strict=True)) for change in edits]
+    print(yaml.safe_dump([{"reason": reason, "mutants": mutants}], allow_unicode=True, sort_keys=False, width=10_000))
+
+
 def report(modules: list[str]) -> bool:
     """Print the score of each module and the survivors; return whether all is well."""
-    reasons = listed()
-    new = []
-    known, good = 0, True
-    print(f"\n{'module':12}{'killed':>8}{'of':>6}{'score':>9}{'to run':>8}{'left out':>10}")
+    reasons, survived, complete = listed(), set[Edit](), []
+    good, all_killed, all_tried = True, 0, 0
+    print(f"\n{'module':26}{'killed':>8}{'of':>6}{'score':>9}{'to run':>8}{'left out':>10}")
     for module in modules:
         enter(module)
         found = verdicts()
         left = sum(verdict in UNFINISHED for verdict in found.values())
         skipped = sum(len(data.exit_code_by_key) for data in records()) - len(found)
-        killed, total = sum(verdict in KILLED for verdict in found.values()), len(found) - left
-        good &= left == 0 < total and killed >= GOAL * total
-        print(f"{module:12}{killed:8}{total:6}{killed / max(total, 1):>9.1%}{left:8}{skipped:10}")
-        for name, verdict in found.items():
-            if verdict not in KILLED | UNFINISHED:
-                change = edit(name)
-                known += change in reasons
-                if change not in reasons:
-                    new.append(dict(zip(("function", "was", "now"), change, strict=True)))
-    print(f"{known} survivors are in {LIST.relative_to(ROOT)}, {len(new)} are not")
+        killed, tried = sum(verdict in KILLED for verdict in found.values()), len(found) - left
+        good &= left == 0 < tried and killed >= GOAL * tried
+        complete += [module] if left == skipped == 0 < tried else []
+        all_killed, all_tried = all_killed + killed, all_tried + tried
+        print(f"{module:26}{killed:8}{tried:6}{killed / max(tried, 1):>9.1%}{left:8}{skipped:10}")
+        survived |= {edit(name) for name, verdict in found.items() if verdict not in KILLED | UNFINISHED}
+    print(f"{'all':26}{all_killed:8}{all_tried:6}{all_killed / max(all_tried, 1):>9.1%}   goal {GOAL:.0%} in each")
+    new, gone = sorted(survived - set(reasons)), rotten(reasons, modules)
+    print(f"{len(survived) - len(new)} survivors are in {LIST.relative_to(ROOT)}, {len(new)} are not")
     if new:
-        print(yaml.safe_dump([{"reason": "?", "mutants": new}], allow_unicode=True, sort_keys=False, width=10_000))
-    return good and not new
+        show("?", new)
+    if gone:
+        print(f"{len(gone)} entries of {LIST.relative_to(ROOT)} are about code that is not there:")
+        show("out of date", gone)
+    prefixes = tuple(f"gqlib.{module.replace('/', '.')}." for module in complete)
+    dead = [entry for entry in reasons if prefixes and entry[0].startswith(prefixes) and entry not in survived]
+    if dead := [entry for entry in dead if entry not in gone]:
+        print(f"{len(dead)} entries of {LIST.relative_to(ROOT)} were killed this time and may go:")
+        show("killed", dead)
+    return good and not new and not gone
+
+
+def tabulate(modules: list[str]) -> None:
+    """Print which tests have to notice a change of which module."""
+    from mutmut.mutation.file_mutation import mutate_file_contents
+
+    print(f"{'module':26}{'mutants':>8}  tests that have to notice")
+    for module in modules:
+        path = ROOT / "gqlib" / f"{module}.py"
+        count = len(mutate_file_contents(str(path), path.read_text(encoding="utf-8"), None, None).mutant_names)
+        print(f"{module:26}{count:8}  {', '.join(f'test_{name}.py' for name in SLICES[module])}")
+    print(f"\n{'compiled, not mutated':26}compared with, and by")
+    for module, (why, tests) in COMPARED.items():
+        print(f"{module:26}{why}: {', '.join(f'test_{name}.py' for name in tests)}")
 
 
 def main(arguments: list[str]) -> int:
     """Run the mutants that are left, each module in a process of its own, and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=MODULES, default=list(MODULES), metavar="MODULE")
+    parser.add_argument("slices", nargs="*", metavar="MODULE")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--minutes", type=float)
     parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", action="store_true")
-    parser.add_argument("--run", choices=MODULES, help=argparse.SUPPRESS)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--run", choices=SLICES, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.run:
         run(options.run, options.jobs, options.sample, options.seed)
         return 0
-    for module in [] if options.report else options.only:
+    modules, failed = chosen(options.slices), []
+    if options.list:
+        tabulate(modules)
+        return 0
+    end = None if options.minutes is None else time.monotonic() + 60.0 * options.minutes
+    for module in [] if options.report else modules:
+        seconds = None if end is None else end - time.monotonic()
+        if seconds is not None and seconds <= 0:
+            break
         print(f"== {module}", flush=True)
-        command = [sys.executable, __file__, "--run", module, "--jobs", str(options.jobs), "--seed", str(options.seed)]
-        subprocess.run([*command, *(["--sample", str(options.sample)] if options.sample else [])], check=True)
-    return int(not report(options.only))
+        if not run_apart(module, options, seconds):
+            failed.append(module)
+    good = report(modules)
+    if failed:
+        print(f"could not be tried, see above: {', '.join(failed)}")
+    return int(not good or bool(failed))
 
 
 if __name__ == "__main__":

@@ -159,3 +159,9 @@ def test_ctrl_c_leaves_a_store_to_resume_from_and_says_how(tmp_path: Path, worke
     assert str(store) in told
     assert not list(store.glob(".partial-*"))
     assert 3 <= len(list(store.glob("*.npz"))) < 500
+
+
+def test_the_committed_manifest_is_what_the_command_writes(tmp_path: Path) -> None:
+    assert run("manifest", "--out", str(tmp_path)) == 0
+    committed = HERE.parent / "results" / "fig3-manifest.json"
+    assert (tmp_path / "fig3-manifest.json").read_bytes() == committed.read_bytes()

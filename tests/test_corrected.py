@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from gqlib import FiniteMDP, PredictionProblem
-from gqlib.control import ControlSetting, run_control
+from gqlib.control import ControlSetting, corrected, reference, run_control
 from gqlib.control.corrected import corrected_car
-from gqlib.domains import random_mdp, random_policy, two_state
+from gqlib.control.tile_tables import make_memory, tile_table
+from gqlib.domains import mountain_car, random_mdp, random_policy, two_state
+from gqlib.fast.rng import uniform
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import (
     VARIANTS,
@@ -23,6 +25,7 @@ from gqlib.learners.corrected import (
 from gqlib.learners.ensemble import gq_ensemble, pair_walks
 from gqlib.learners.gradient_td import maei_gq_step
 from gqlib.long_run import joint_noise, long_run_covariance, stationary_error
+from gqlib.seeds import BEHAVIOUR, START, words
 from gqlib.stability import joint_matrix
 from gqlib.variance import gq_noise
 
@@ -250,6 +253,59 @@ def test_car_with_the_papers_variant_takes_the_engines_steps():
     steps, diverged = corrected_car(setting, "paper", 2, 3)
     assert (steps == run_control(setting, 2, 3).steps).all()
     assert diverged == 0
+
+
+def car_by_steps(setting, variant, seed):
+    """Run 0 of the corrected car in dense NumPy, one `corrected_gq_step` after the other: steps, and θ."""
+    starts, behaviour = (words(seed, 0, purpose) for purpose in (START, BEHAVIOUR))
+    memory, share = make_memory(setting.memory, setting.p, setting.tilings), setting.epsilon / 3
+    theta, omega, nothing = np.zeros(setting.p), np.zeros(setting.p), np.zeros(setting.p)
+    rates = {"sigma": setting.sigma, "lam": setting.lam, "gamma": setting.gamma}
+    rates |= {"alpha": setting.alpha, "beta": setting.eta * setting.alpha}
+
+    def look(x, v):
+        phis = reference.features(setting, memory, x, v)
+        greedy = reference.greedy_action(phis @ theta)
+        action = reference.behave(setting, greedy, behaviour)
+        mu = np.full(3, share)
+        mu[greedy] = 1 - 2 * share
+        return phis, action, greedy, mu, (action == greedy) / mu[action]
+
+    steps = []
+    for _ in range(setting.episodes):
+        x, v, trace = mountain_car.start(uniform(starts)), 0.0, np.zeros(setting.p)
+        phis, action, _, _, rho = look(x, v)
+        for k in itertools.count(1):
+            phi, trace_weight = phis[action], rho if variant in ("weighted", "maei") else 1.0
+            x, v, reward, done = mountain_car.step(x, v, action)
+            after = mean = traced = nothing
+            if not done:
+                phis, action, greedy, mu, rho = look(x, v)
+                after, mean = phis[action], phis[greedy]
+                traced = {"expected": mu @ phis, "weighted": rho * after, "maei": mean}.get(variant, after)
+            theta, omega, trace, _ = corrected_gq_step(
+                theta, omega, trace, phi, reward, after, mean, rho_next=1.0 if variant == "paper" else rho,
+                trace_weight=trace_weight, phi_next_traced=traced, **rates,
+            )  # fmt: skip
+            if done or k == setting.max_steps:
+                break
+        steps.append(k)
+    return steps, theta
+
+
+# With each variant a seed with which the car soon reaches the goal, so that ends and restarts are compared too.
+@pytest.mark.parametrize(("variant", "seed"), [*zip(VARIANTS, (362, 58, 27, 23, 4), strict=True)])
+def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monkeypatch):
+    setting = ControlSetting(sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700)
+    weights, kernel = [], corrected.dense_run
+    monkeypatch.setattr(corrected, "dense_run", lambda *given: (weights.append(given[6]), kernel(*given))[1])
+    compiled, diverged = corrected_car(setting, variant, 1, seed)
+    steps, theta = car_by_steps(setting, variant, seed)
+    assert diverged == 0
+    assert min(steps) < setting.max_steps
+    assert compiled[0].tolist() == steps
+    used = tile_table(setting.p, setting.tilings, setting.memory).used
+    assert np.abs(weights[0] - theta[used]).max() < 1e-9 * np.abs(theta).max()
 
 
 def test_car_variants_agree_where_nothing_is_sampled_and_refuse_other_settings():

@@ -6,20 +6,24 @@ expectations, so that nothing here is a matter of luck.
 
 import itertools
 from fractions import Fraction
-from math import erf, isclose, sqrt
+from math import erf, sqrt
 
 import numpy as np
 import pytest
 
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.domains import baird_star, boyan_chain, random_mdp, random_policy, random_problem, two_state
+from gqlib.domains.episodes import Episode
 from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
+from gqlib.evaluation.measures import empirical_moments
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
 from gqlib.learners.relatives import expected_sarsa_step, sarsa_lambda_step
 from gqlib.learners.sigma import MEANS
-from gqlib.stability import is_negative_definite, joint_matrix, spectral_abscissa
+from gqlib.stability import is_negative_definite, joint, joint_matrix, spectral_abscissa
 from gqlib.stats import grim
+from gqlib.tabular import lambda_return, q_sigma_lambda, td_error_return
 from gqlib.timescales import eta_star, mean_matrices
+from gqlib.variance import stationary_moments, trace_second_moments
 
 GAMMA, LAM, SIGMA = 0.8, 0.6, 0.3
 RHO = GAMMA * LAM
@@ -37,11 +41,10 @@ def bed():
 
 @pytest.fixture(scope="module")
 def episode():
-    """Twelve steps of numbers: rewards R_1.., values Q_0.., the value behind the last step is zero, and V = E_πQ."""
+    """Twelve steps through a table of thirteen states, each seen once: rewards R_1.., values Q_0.., and the episode."""
     rng = np.random.default_rng(9)
     rewards, q = rng.standard_normal(12), np.append(rng.standard_normal(12), 0.0)
-    v = np.append(rng.standard_normal(11), 0.0)  # of S_1, ..., S_12
-    return rewards, q, v
+    return rewards, q, Episode(range(13), [0] * 13, rewards, ended=True)
 
 
 def inverse(p, lam=LAM):
@@ -84,23 +87,25 @@ def lambda_average(rewards, q, lam, gamma, shift):
     return weights[:-1] @ returns[:-1] + weights[-1] * (discounts @ rewards)
 
 
+def td_error_sum(q, episode, t):
+    """The right side of (4), from time t on."""
+    return td_error_return(q[:, None], episode, np.ones((13, 1)), t, sigma=1.0, lam=LAM, gamma=GAMMA)
+
+
 def test_e03_the_n_step_return_bootstraps_one_step_later(episode):
-    rewards, q, _ = episode
-    deltas = rewards + GAMMA * q[1:] - q[:-1]
-    td_sum = q[0] + deltas @ RHO ** np.arange(12)
-    assert lambda_average(rewards, q, LAM, GAMMA, 1) == pytest.approx(td_sum, abs=1e-12)
-    assert abs(lambda_average(rewards, q, LAM, GAMMA, 0) - td_sum) > 0.1
+    rewards, q, path = episode
+    corrected, printed = (lambda_average(rewards, q, LAM, GAMMA, shift) for shift in (1, 0))
+    assert lambda_return(q[:, None], path, 0, lam=LAM, gamma=GAMMA) == pytest.approx(corrected, abs=1e-12)
+    assert td_error_sum(q, path, 0) == pytest.approx(corrected, abs=1e-12)
+    assert abs(printed - td_error_sum(q, path, 0)) > 0.1
 
 
 def test_e04_the_sum_of_errors_starts_at_its_own_time(episode):
-    rewards, q, _ = episode
-    deltas = rewards + GAMMA * q[1:] - q[:-1]
-    t = 4
-    exact = lambda_average(rewards[t:], q[t:], LAM, GAMMA, 1)
-    corrected = q[t] + deltas[t:] @ RHO ** np.arange(12 - t)
-    printed = q[0] + deltas @ RHO ** np.arange(12)  # whatever t is
-    assert corrected == pytest.approx(exact, abs=1e-12)
-    assert abs(printed - exact) > 0.1
+    rewards, q, path = episode
+    exact = lambda_average(rewards[4:], q[4:], LAM, GAMMA, 1)
+    assert lambda_return(q[:, None], path, 4, lam=LAM, gamma=GAMMA) == pytest.approx(exact, abs=1e-12)
+    assert td_error_sum(q, path, 4) == pytest.approx(exact, abs=1e-12)
+    assert abs(td_error_sum(q, path, 0) - exact) > 0.1  # as printed, whatever the time on the left
 
 
 def test_e05_the_expected_error_needs_its_discount(bed):
@@ -113,11 +118,13 @@ def test_e05_the_expected_error_needs_its_discount(bed):
 
 
 def test_e06_the_tabular_update_starts_from_the_old_table():
-    q, e, alpha, delta = np.array([1.0, 2.0]), np.array([1.0, 0.5]), 0.1, 0.7
-    new = q + alpha * delta * e
-    residual = new - (new + alpha * delta * e)  # the printed equation, left minus right
-    np.testing.assert_allclose(residual, [-0.07, -0.035])
-    assert np.abs(new - (q + alpha * delta * e)).max() == 0.0
+    start, pi = np.array([[1.0], [2.0], [0.0]]), np.ones((3, 1))
+    setting = {"sigma": 0.5, "lam": LAM, "gamma": GAMMA, "alpha": 0.1}
+    old = q_sigma_lambda(start, Episode([0, 1], [0, 0], [0.3], ended=False), pi, **setting)
+    new = q_sigma_lambda(start, Episode([0, 1, 2], [0, 0, 0], [0.3, 0.7], ended=True), pi, **setting)
+    move = 0.1 * (0.7 - old[1, 0]) * np.array([RHO, 1.0, 0.0])  # αδe of the second step
+    np.testing.assert_allclose(new[:, 0], old[:, 0] + move, atol=1e-15)
+    assert np.abs(new[:, 0] - (new[:, 0] + move)).max() > 0.1  # the printed equation, left minus right
 
 
 def test_e07_one_convention_for_rewards_and_the_next_action_is_seen(bed):
@@ -136,16 +143,18 @@ def test_e07_one_convention_for_rewards_and_the_next_action_is_seen(bed):
 
 
 def test_e08_the_semi_gradient_is_half_the_gradient_with_the_target_held_fixed():
-    phi, theta, target = np.array([1.0, -2.0]), np.array([0.3, 0.4]), 1.5
+    phi, ahead, expected = np.array([1.0, -2.0]), np.array([0.5, 0.5]), np.array([-1.0, 1.5])
+    theta, reward, mixed = np.array([0.3, 0.4]), 1.5, 0.7 * expected + 0.3 * ahead
+    setting = {"sigma": SIGMA, "lam": 0.0, "gamma": GAMMA, "alpha": 0.1}
+    new = semi_gradient_step(theta, np.zeros(2), phi, reward, ahead, expected, **setting)[0]
+    update = (new - theta) / 0.1  # what the last line of (10) adds, without α
+    target = reward + GAMMA * mixed @ theta
     slope = slope_of(lambda w: (target - phi @ w) ** 2, theta)
-    update = (target - phi @ theta) * phi  # what the last line of (10) adds, without α
     np.testing.assert_allclose(-0.5 * slope, update, rtol=1e-8)
     np.testing.assert_allclose(-slope / update, 2.0, rtol=1e-8)
     # A target that moves with θ has another gradient still.
-    ahead = np.array([0.5, 0.5])
-    moving = slope_of(lambda w: (0.9 * ahead @ w - phi @ w) ** 2, theta)
-    fixed = (0.9 * ahead @ theta - phi @ theta) * phi
-    assert np.abs(-0.5 * moving - fixed).max() > 0.1
+    moving = slope_of(lambda w: (reward + GAMMA * mixed @ w - phi @ w) ** 2, theta)
+    assert np.abs(-0.5 * moving - update).max() > 0.1
 
 
 def expected_theta(steps, fresh):
@@ -337,16 +346,24 @@ def test_e24_with_omega_slow_gq_is_as_unstable_as_td_and_with_omega_fast_it_is_s
     assert ends[0] > 2.0 > 0.5 > ends[1]
 
 
+# GQ with one feature and A = M = 1, so that x is θ and y is ω; beyond |x| = 1 the growth of x is turned back.
+ONE = np.ones((1, 1))
+
+
 def oscillator(a, b):
+    to_x, to_y = joint(ONE, ONE, 2 * ONE, 1.0)
     x, y, rows = 0.5, 0.0, []
-    for fast, slow in zip(a, b, strict=True):
-        f = x if abs(x) <= 1 else 2 * np.sign(x) - x
-        x, y = x + fast * (f - 2 * y), y + slow * (x - y)
+    for of_x, of_y in zip(a, b, strict=True):
+        turned = x if abs(x) <= 1 else 2 * np.sign(x) - x
+        x, y = x + of_x * (to_x @ (turned, y)), y + of_y * (to_y @ (x, y))
         rows.append((x, y))
     return np.abs(np.array(rows))
 
 
 def test_e25_lemma_1_as_printed_has_a_counterexample():
+    # For fixed x, y settles at Ω(x) = x, and with y = x, x settles at 0: (A4) and (A5). But with x fast 0 is unstable.
+    x_fast, y_fast = (spectral_abscissa(joint(ONE, ONE, 2 * ONE, eta)) for eta in (0.1, 10.0))
+    assert x_fast > 0.3 > -0.3 > y_fast
     n = np.arange(60_000) + 1.0
     large, small = 0.5 * n**-0.6, 0.5 * n**-0.85
     printed, exchanged = oscillator(large, small), oscillator(small, large)
@@ -471,30 +488,44 @@ def test_e34_the_percentages_are_of_49_and_one_column_is_of_neither():
 def test_e35_the_rewritten_omega_iteration_is_another_one():
     rng = np.random.default_rng(3)
     phi, rewards = rng.standard_normal((40, 2)), rng.standard_normal(40)
-    theta = np.array([1.0, -1.0])
+    theta, zero = np.array([1.0, -1.0]), np.zeros(2)
     delta = rewards[:-1] + 0.9 * phi[1:] @ theta - phi[:-1] @ theta  # σ = 1
-    k, rate = 3, 0.9 * 0.5
-    e = sum(rate ** (k - i) * phi[i] for i in range(k + 1))
-    backward = delta[k] * e  # in (25)
-    forward = phi[k] * sum(rate ** (t - k) * delta[t] for t in range(k, 39))  # Â_kθ + b̂_k by (13)–(14), in (30), (32)
-    assert np.abs(backward - forward).max() > 0.1
+    setting = {"sigma": 1.0, "lam": 0.5, "gamma": 0.9, "alpha": 0.0, "beta": 1.0}
+    backward, trace = np.zeros((39, 2)), zero
+    for k in range(39):  # what (25) adds to ω = 0
+        _, backward[k], trace, _ = gq_step(theta, zero, trace, phi[k], rewards[k], phi[k + 1], phi[k + 1], **setting)
+    # Â_kθ + b̂_k by (13)–(14), in (30) and (32).
+    forward = np.array([phi[k] * (delta[k:] @ 0.45 ** np.arange(39 - k)) for k in range(39)])
+    assert np.abs(backward - forward)[3].max() > 0.1
     # Over an episode from its start the two sums agree, up to the truncated end: hence the same mean.
-    traces = np.zeros((39, 2))
-    for i in range(39):
-        traces[i] = rate * (traces[i - 1] if i else 0.0) + phi[i]
-    total_back = (delta[:, None] * traces).sum(axis=0)
-    total_forward = sum(phi[j] * sum(rate ** (t - j) * delta[t] for t in range(j, 39)) for j in range(39))
-    np.testing.assert_allclose(total_back, total_forward, atol=1e-12)
+    np.testing.assert_allclose(backward.sum(axis=0), forward.sum(axis=0), atol=1e-12)
+
+
+def heavy(levels):
+    """An independent feature φ = 2^j with P(j) ∝ 8^{−j}, j below `levels`; γ = 0, rewards 1."""
+    law = 8.0 ** -np.arange(levels) / (8.0 ** -np.arange(levels)).sum()
+    mdp = FiniteMDP(np.tile(law, (levels, 1))[:, None, :], np.ones((levels, 1)), 0.0)
+    return mdp, 2.0 ** np.arange(levels)[:, None]
 
 
 def test_e36_second_moments_do_not_bound_the_noise():
-    # P(φ = 2^j) ∝ 8^{−j}: E φ² is finite, E φ⁴, which E|Â|² needs at γ = 0, is not.
-    j = np.arange(0, 400)
-    weights = 7 / 8 * 8.0 ** -j[:100]
-    assert weights.sum() == pytest.approx(1.0)
-    assert (weights * 4.0 ** j[:100]).sum() == pytest.approx(7 / 8 * 2)
-    partial = np.cumsum(weights * 16.0 ** j[:100])
-    assert isclose(partial[50] / partial[49], 2.0, rel_tol=1e-9)  # doubles with every term
+    # E φ² is finite, E φ⁴, which E|Â|² needs at γ = 0, is not.
+    squares, noises = [], []
+    for levels in range(20, 50):
+        mdp, phi = heavy(levels)
+        p = PredictionProblem.on_pairs(mdp, np.ones((levels, 1)), np.ones((levels, 1)), phi)
+        squares.append(p.M.item())
+        noises.append((trace_second_moments(p, 0.0) * phi[:, :, None] ** 2).sum())  # E|eφ|²
+    assert max(squares) == pytest.approx(7 / 8 * 2, abs=1e-5)
+    np.testing.assert_allclose(np.array(noises[1:]) / noises[:-1], 2.0, rtol=1e-5)  # doubles with every term
+    # At a step size for which E θ² settles it soon no longer does, though E φ² hardly grows.
+    ones, (mdp, phi) = np.ones((4, 1)), heavy(4)
+    mean, second = stationary_moments(mdp, ones, ones, phi, sigma=0.5, alpha=0.1)
+    assert second.item() > mean.item() ** 2
+    ones, (more, far) = np.ones((8, 1)), heavy(8)
+    with pytest.raises(ValueError, match=r"alpha is 0\.1; at spectral radius"):
+        stationary_moments(more, ones, ones, far, sigma=0.5, alpha=0.1)
+    assert more.transitions[0, 0] @ far**2 < 1.1 * mdp.transitions[0, 0] @ phi**2
 
 
 def test_e37_proposition_1_fails_where_an_episode_is_bootstrapped_through():
@@ -524,11 +555,11 @@ def test_e39_a_policy_is_a_law_on_actions_for_each_state():
 
 
 def test_e40_an_inverse_can_be_kept_in_order_p_squared():
-    rng, p = np.random.default_rng(1), 6
-    m, inv = np.eye(p), np.eye(p)
-    for _ in range(50):
-        x = rng.standard_normal(p)
-        m += np.outer(x, x)
+    domain = boyan_chain()
+    path = domain.trajectory(200, np.random.default_rng(1))
+    inv = np.eye(path.phi.shape[1])
+    for x in path.phi:
         y = inv @ x  # O(p²), as is the update
         inv -= np.outer(y, y) / (1 + x @ y)
+    m = np.eye(len(inv)) + len(path) * empirical_moments(path, SIGMA, LAM, GAMMA)[2]
     np.testing.assert_allclose(inv, np.linalg.inv(m), atol=1e-10)

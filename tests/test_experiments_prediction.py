@@ -9,6 +9,7 @@ import pytest
 
 from gqlib.evaluation import histories, run_prediction
 from gqlib.evaluation.curves import late, lstd_curve, run_curves
+from gqlib.evaluation.grids import find
 from gqlib.evaluation.measures import empirical_moments, lstd
 from gqlib.experiments import figure3 as exp
 from gqlib.experiments import load_experiment
@@ -56,7 +57,7 @@ def test_choices_follow_from_the_search_by_the_rule(search):
 
 def test_the_rule_takes_the_smallest_mean_without_divergence(search):
     """Recomputed here cell by cell, for one place."""
-    part = exp.find(search, exp.search_setting("Baird, classical", "expected", 0.9))
+    part = find(search, exp.search_setting("Baird, classical", "expected", 0.9))
     best = min(
         (float(part["mspbe"].values[0, j, k]), exp.ALPHAS[j], exp.ETAS[k])
         for j in range(9)
@@ -89,14 +90,14 @@ def test_a_family_is_the_papers_range_between_fixed_ends():
 @pytest.mark.parametrize("panel", ["Boyan, printed", "Boyan, end at zero", "Cart-pole, printed", "Cart-pole, scaled"])
 def test_no_interior_sigma_beats_both_ends_away_from_the_star(panel, families):
     for drawn in exp.PANELS[panel].drawn:
-        part = exp.find(families, exp.family_setting(panel, "expected", drawn))
+        part = find(families, exp.family_setting(panel, "expected", drawn))
         low, high = ((part["mspbe"] + side * part["mspbe_half"]).values.ravel() for side in (-1, 1))
         assert not (high[1:-1] < min(low[0], low[-1])).any()
 
 
 def test_literal_readings_are_void_in_the_search(search):
     for panel in exp.PANELS:
-        part = exp.find(search, exp.search_setting(panel, "literal", 0.5))
+        part = find(search, exp.search_setting(panel, "literal", 0.5))
         assert (part["diverged"].values == part["diverged"].values[:1]).all()
 
 
@@ -111,7 +112,7 @@ def test_dynamic_sigma_is_never_better_than_both_ends_on_the_star():
 
 def test_unknown_settings_are_refused(search):
     with pytest.raises(ValueError, match="setting is GridSetting"):
-        exp.find(search, exp.search_setting("Boyan, printed", "expected", 0.123))
+        find(search, exp.search_setting("Boyan, printed", "expected", 0.123))
 
 
 def test_curves_that_share_walks_are_the_same_to_the_bit():
@@ -151,3 +152,21 @@ def test_lstd_curve_uses_the_data_so_far():
     assert curve.shape == (2, 4, 4)
     np.testing.assert_allclose(curve[0, -1], whole, rtol=1e-12)
     assert (curve[0, 0] != curve[0, -1]).any()
+
+
+def test_curves_as_an_experiment_are_those_that_the_chapter_runs(tmp_path):
+    from gqlib.sweeps.results import collect
+    from gqlib.sweeps.store import Store
+    from gqlib.sweeps.sweep import run_sweep
+
+    settings = exp.curves("Baird, classical", "stacked")
+    sweep = dataclasses.replace(load_experiment("fig3-curves"), settings=tuple(settings.values())[:2], runs=3)
+    run_sweep(sweep, Store(tmp_path))
+    kept, direct = collect(sweep, Store(tmp_path)), run_curves(settings, 3, sweep.seed)
+    for i, label in enumerate(list(settings)[:2]):
+        mspbe, error = direct[label].mspbe(), direct[label].error()
+        np.testing.assert_array_equal(kept["mspbe_late"].values[i], late(mspbe))
+        np.testing.assert_array_equal(kept["error_late"].values[i], late(error))
+        np.testing.assert_allclose(kept["mspbe_sum"].values[i], np.nansum(mspbe, axis=0), rtol=1e-14)
+        np.testing.assert_allclose(kept["error_sum_of_squares"].values[i], np.nansum(error**2, axis=0), rtol=1e-14)
+    assert {setting.key for setting in exp.shown().values()} == {s.key for s in exp.fig3_curves().settings}

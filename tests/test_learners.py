@@ -11,6 +11,7 @@ import pytest
 from gqlib.domains import two_state
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
 from gqlib.learners.ensemble import semi_gradient_ensemble, trajectories
+from gqlib.learners.sigma import Schedule
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "gq_traces.json").read_text())["gq_traces"]
 PHI = {(1, "right"): [1.0, 0.0], (2, "right"): [2.0, 0.0], (1, "left"): [0.0, 1.0], (2, "left"): [0.0, 2.0]}
@@ -191,3 +192,12 @@ def test_a_step_that_overflows_is_refused_by_name():
             gq_step_lagged(zero, zero, zero, [[0.0]], [1e200], 0.0, zero, [1e200], alpha=0.1, beta=0.1, **setting)
         with pytest.raises(ValueError, match=r"^theta overflows"):  # where an infinite trace shows, even if α = 0
             semi_gradient_step(zero, [1.7e308], [1.7e308], 0.0, zero, zero, alpha=0.0, sigma=0.0, lam=1.0, gamma=1.0)
+
+
+@pytest.mark.parametrize("schedule", [Schedule(0.5, noise=0.4), Schedule(0.5, noise=0.4, clipped=True, decay=0.9)])
+def test_a_schedule_gives_the_same_sigma_step_by_step_and_at_once(schedule):
+    draws, ends = np.random.default_rng(7).standard_normal(50), np.arange(50) % 7 == 6
+    means = schedule.means(ends)
+    by_steps = [schedule.at(mean, draw) for mean, draw in zip(means, draws, strict=True)]
+    np.testing.assert_array_equal(schedule.values(ends, draws), by_steps)
+    assert schedule.clipped == (min(by_steps) >= 0.0 and max(by_steps) <= 1.0)

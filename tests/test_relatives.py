@@ -5,9 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gqlib import PredictionProblem
+from gqlib import PredictionProblem, tabular
 from gqlib.domains import random_mdp, random_policy, two_state
 from gqlib.domains.base import sample_chain
+from gqlib.domains.episodes import Episode
+from gqlib.domains.random_walk import random_walk
 from gqlib.learners import gq_step, semi_gradient_step
 from gqlib.learners.gradient_td import gtd2_step, maei_gq_step, tdc_step
 from gqlib.learners.relatives import expected_sarsa_step, n_step_q_sigma_return, sarsa_lambda_step, tree_backup_step
@@ -242,6 +244,42 @@ def test_the_lambda_average_of_n_step_q_sigma_is_q_sigma_lambda_only_at_sigma_1(
 def test_one_step_q_sigma_needs_no_trace():
     found = n_step_q_sigma_return([2.0, 3.0], [5.0], [1.0], [0.1], sigma=0.25, gamma=0.5)
     assert found == pytest.approx(1.0 + 0.5 * (0.25 * 3.0 + 0.75 * 5.0))
+
+
+@pytest.mark.parametrize("max_steps", [7, 1000])
+@pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0])
+def test_with_one_feature_a_pair_a_step_is_that_of_the_table(sigma, max_steps):
+    """Features (1, 0, …), (0, 1, …), …: θ is the table, whether the episode ends or is cut off."""
+    task, rng = random_walk(5), np.random.default_rng(8)
+    pi = rng.dirichlet((1.0, 1.0), size=7)
+    episode = task.episode(pi, rng, max_steps=max_steps)
+    assert episode.ended == (max_steps > 7)
+    first, phi = rng.standard_normal((7, 2)), np.eye(14).reshape(7, 2, 14)
+    theta, trace = first.ravel(), np.zeros(14)
+    for k, reward in enumerate(episode.rewards):
+        here, after = ((episode.states[t], episode.actions[t]) for t in (k, k + 1))
+        goes_on = float(k + 1 < len(episode) or not episode.ended)
+        theta, trace, _ = semi_gradient_step(
+            theta, trace, phi[here], reward, goes_on * phi[after], goes_on * (pi[after[0]] @ phi[after[0]]),
+            sigma=sigma, lam=0.7, gamma=GAMMA, alpha=0.3,
+        )  # fmt: skip
+    table = tabular.q_sigma_lambda(first, episode, pi, sigma=sigma, lam=0.7, gamma=GAMMA, alpha=0.3)
+    np.testing.assert_allclose(theta.reshape(7, 2), table, **CLOSE)
+    assert differ(table, first) > 0.1
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0])
+def test_the_n_step_return_is_where_the_table_goes(sigma):
+    """With a step size of one, and states that are seen once, the table's first pair moves to the return."""
+    rng, n = np.random.default_rng(9), 4
+    q, pi, rewards = rng.standard_normal((5, 2)), rng.dirichlet((1.0, 1.0), size=5), rng.standard_normal(n)
+    actions = rng.integers(2, size=n + 1)
+    episode = Episode(np.arange(n + 1), actions, rewards, ended=False)
+    table = tabular.n_step_q_sigma(q, episode, pi, n=n, sigma=sigma, gamma=GAMMA, alpha=1.0)
+    at = np.arange(n + 1), actions
+    found = n_step_q_sigma_return(q[at], (pi * q).sum(axis=1)[1:], rewards, pi[at][:-1], sigma=sigma, gamma=GAMMA)
+    assert found == pytest.approx(table[0, actions[0]], abs=1e-12)
+    assert abs(found - q[0, actions[0]]) > 0.01
 
 
 def test_bad_input_is_refused_by_name():

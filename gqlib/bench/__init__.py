@@ -6,3 +6,5 @@
 ``store``       opening a store
 ``timing``      the shortest of a few measurements
 """
+
+__all__: list[str] = []

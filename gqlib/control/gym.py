@@ -151,6 +151,8 @@ class GymSetting(Setting):
     --------
     >>> GymSetting("CartPole-v1").key == GymSetting("CartPole-v1", sigma=0.0).key
     True
+    >>> GymSetting("my_module:Env-v0").imported
+    ('my_module:Env-v0',)
     """
 
     env: str
@@ -196,9 +198,10 @@ class GymSetting(Setting):
             check.room(name, checked[name], checked[name])
         for name in ("sigma", "lam", "gamma", "epsilon"):
             checked[name] = check.scalar(name, getattr(self, name), low=0.0, high=1.0)
-        given = self.tiles_per_side
-        sides = [check.integer("tiles_per_side", n, low=1) for n in (given if isinstance(given, list | tuple) else [given])]
-        checked["tiles_per_side"] = tuple(sides) if isinstance(given, list | tuple) else sides[0]
+        many = isinstance(self.tiles_per_side, list | tuple)
+        given: Any = self.tiles_per_side if many else [self.tiles_per_side]
+        sides = tuple(check.integer("tiles_per_side", number, low=1) for number in given)
+        checked["tiles_per_side"] = sides if many else sides[0]
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

@@ -6,3 +6,5 @@
 ``drawings``  drawings of the domains
 ``explore``   the live figures
 """
+
+__all__: list[str] = []

@@ -1,6 +1,6 @@
 r"""Live figures of the book: closed forms from sympy, printed as JavaScript, beside a static figure.
 
-A call such as ``two_state("fig-phase")`` shows a small block of HTML: sliders as data, and functions that sympy's
+A call such as ``show_two_state("fig-phase")`` shows a small block of HTML: sliders as data, and functions that sympy's
 JavaScript printer wrote from the expressions of `gqlib.symbolic`. The book's one script, `explorables.js` among its
 static files, turns it into an SVG figure at the place of the static figure of that name, which stays a click away.
 Where no script runs (JupyterLab, print, a browser without JavaScript) the static figure is all there is.
@@ -291,7 +291,7 @@ def show_two_state(figure: str) -> None:
     >>> from contextlib import redirect_stdout
     >>> from io import StringIO
     >>> with redirect_stdout(StringIO()) as shown:
-    ...     two_state("fig-phase")
+    ...     show_two_state("fig-phase")
     >>> 'data-figure="fig-phase"' in shown.getvalue()
     True
     """
@@ -306,7 +306,7 @@ def show_bias_variance(figure: str) -> None:
     >>> from contextlib import redirect_stdout
     >>> from io import StringIO
     >>> with redirect_stdout(StringIO()) as shown:
-    ...     bias_variance("fig-bias")
+    ...     show_bias_variance("fig-bias")
     >>> 'data-figure="fig-bias"' in shown.getvalue()
     True
     """
@@ -321,7 +321,7 @@ def show_time_scales(figure: str) -> None:
     >>> from contextlib import redirect_stdout
     >>> from io import StringIO
     >>> with redirect_stdout(StringIO()) as shown:
-    ...     time_scales("fig-eta")
+    ...     show_time_scales("fig-eta")
     >>> 'data-figure="fig-eta"' in shown.getvalue()
     True
     """

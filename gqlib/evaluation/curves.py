@@ -1,4 +1,10 @@
-"""Learning curves of many settings on shared walks, late scores by run, and LSTD on the same data."""
+"""Learning curves of many settings on shared walks, late scores by run, and LSTD on the same data.
+
+As an experiment, a curve keeps of each run its late scores, the mean over the second half of the checkpoints, of MSPBE
+and of the error in values, so that settings can be compared run by run; and by checkpoint the sums over runs of both
+and of their squares, which give a mean and its interval. A run that diverged has the score infinity and is left out of
+the sums, which say how many they hold.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +18,12 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains.finite import WeightedTrajectory
 from gqlib.evaluation.measures import empirical_moments, lstd
-from gqlib.evaluation.run import PredictionResult, histories, learn_on
+from gqlib.evaluation.run import PredictionResult, histories, learn_on, run_prediction
 from gqlib.evaluation.setting import PredictionSetting
+from gqlib.sweeps.results import Labelled
+from gqlib.sweeps.store import Arrays
 
-__all__ = ["late", "lstd_curve", "run_curves"]
+__all__ = ["curve_runs", "curve_summary", "late", "lstd_curve", "run_curves"]
 
 
 def run_curves(settings: Mapping[str, PredictionSetting], runs: int, seed: int) -> dict[str, PredictionResult]:
@@ -50,6 +58,38 @@ def run_curves(settings: Mapping[str, PredictionSetting], runs: int, seed: int) 
         )
         for label, rows in found.items()
     }
+
+
+def curve_runs(setting: PredictionSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
+    """Exact MSPBE and error in values at every checkpoint, (runs, kept + 1), NaN after divergence.
+
+    Examples
+    --------
+    >>> still = PredictionSetting("boyan_chain", alpha=0.0, steps=100, kept=2)
+    >>> sorted(curve_runs(still, 2, 0, first_run=0)), curve_runs(still, 2, 0, first_run=0)["mspbe"].shape
+    (['error', 'mspbe'], (2, 3))
+    """
+    result = run_prediction(setting, runs, seed, first_run=first_run)
+    return {"mspbe": result.mspbe(), "error": result.error()}
+
+
+def curve_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """Late scores by run, and sums over runs by checkpoint.
+
+    Examples
+    --------
+    >>> curves = np.array([[4.0, 2.0, 2.0], [4.0, np.nan, np.nan]])  # the second run diverged
+    >>> kept = curve_summary({"mspbe": curves, "error": curves})
+    >>> kept["mspbe_late"][1].tolist(), kept["mspbe_sum"][1].tolist(), kept["counted"][1].tolist()
+    ([2.0, inf], [8.0, 2.0, 2.0], [2, 1, 1])
+    """
+    check.runs("arrays", arrays, mspbe=2, error=2)
+    kept: dict[str, Labelled] = {"counted": (("checkpoint",), np.isfinite(arrays["mspbe"]).sum(axis=0))}
+    for name in ("mspbe", "error"):
+        kept[f"{name}_late"] = (("run",), late(arrays[name]))
+        kept[f"{name}_sum"] = (("checkpoint",), np.nansum(arrays[name], axis=0))
+        kept[f"{name}_sum_of_squares"] = (("checkpoint",), np.nansum(arrays[name] ** 2, axis=0))
+    return kept
 
 
 def late(values: ArrayLike) -> Array:

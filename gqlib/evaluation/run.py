@@ -21,7 +21,7 @@ from gqlib.evaluation.setting import Options, PredictionSetting, make_domain
 from gqlib.prediction import LinearPrediction
 from gqlib.rules import LARGEST_WEIGHT
 
-__all__ = ["PredictionResult", "histories", "learn_on", "measured_problem", "prepare", "run_prediction"]
+__all__ = ["PredictionResult", "histories", "measured_problem", "run_prediction"]
 
 ENGINES = ("fast", "reference")
 

@@ -50,6 +50,7 @@ class PredictionSetting(SigmaFields, Setting):
 
     Examples
     --------
+    >>> from gqlib.evaluation import run_prediction
     >>> setting = PredictionSetting("boyan_chain", alpha=0.1, steps=200, kept=4)
     >>> result = run_prediction(setting, runs=3, seed=1)
     >>> result.theta.shape, result.diverged.sum()

@@ -58,11 +58,13 @@ __all__ = [
     "curves",
     "family_setting",
     "fig3",
+    "fig3_curves",
     "interior",
     "manifest",
     "places",
     "search",
     "search_setting",
+    "shown",
 ]
 
 SEARCH_SEED, RESULT_SEED = 2014, 2019
@@ -406,6 +408,44 @@ def fig3() -> Experiment:
     return on_grids("fig3", "Figure 3: families of dynamic sigma on fresh seeds", settings, RESULT_SEED)
 
 
+def shown() -> dict[str, PredictionSetting]:
+    """Return every curve of Figure 3 and its baselines, "panel | reading | label" to its setting.
+
+    Examples
+    --------
+    >>> len(shown())
+    128
+    """
+    return {
+        f"{panel} | {reading} | {label}": setting
+        for panel, reading in places()
+        for label, setting in (curves(panel, reading) | baselines(panel, reading)).items()
+    }
+
+
+def fig3_curves() -> Experiment:
+    """The learning curves of Figure 3 at their chosen step sizes, with what was settled beforehand as baselines.
+
+    Examples
+    --------
+    >>> len(fig3_curves().settings)  # of 128 curves, some places share a setting under two labels
+    122
+    """
+    settings = {setting.key: setting for setting in shown().values()}
+    return Experiment(
+        name="fig3-curves",
+        title="Figure 3: learning curves on fresh seeds",
+        function="curve",
+        settings=tuple(settings.values()),
+        runs=RUNS,
+        seed=RESULT_SEED,
+        version=VERSION,
+        runs_per_task=50,
+        summary="curve",
+        report="curve",
+    )
+
+
 def manifest() -> dict[str, Any]:
     """Every setting × runs behind the figures of the chapter, as plain values, with the seed.
 
@@ -414,14 +454,10 @@ def manifest() -> dict[str, Any]:
     >>> {part: (entry["runs"], len(entry["settings"])) for part, entry in manifest().items()}
     {'curves': (200, 128), 'families': (200, 18), 'search': (200, 152)}
     """
-    shown = {
-        f"{panel} | {reading} | {label}": asdict(setting)
-        for panel, reading in places()
-        for label, setting in (curves(panel, reading) | baselines(panel, reading)).items()
-    }
     families = [asdict(setting) for setting in fig3().settings]
+    curves_shown = {name: asdict(setting) for name, setting in shown().items()}
     return {
-        "curves": {"runs": RUNS, "seed": RESULT_SEED, "settings": shown},
+        "curves": {"runs": RUNS, "seed": RESULT_SEED, "settings": curves_shown},
         "families": {"runs": RUNS, "seed": RESULT_SEED, "settings": families},
         "search": {"runs": RUNS, "seed": SEARCH_SEED, "settings": [asdict(setting) for setting in search().settings]},
     }

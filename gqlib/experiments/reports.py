@@ -19,7 +19,7 @@ from gqlib.stats import case_counts
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["control_report", "grid_report", "pooled_cases", "pooled_report", "two_state_report"]
+__all__ = ["control_report", "curve_report", "grid_report", "pooled_cases", "pooled_report", "two_state_report"]
 
 CASES = ("I", "II", "III")
 # Fields of a control setting that make a group of rows in a report, where they vary.
@@ -120,26 +120,50 @@ def control_report(dataset: xarray.Dataset) -> str:
 
 
 def two_state_report(dataset: xarray.Dataset) -> str:
-    """For how many σ the weights grew, by reading of the example and step size.
+    """For how many σ the weights grew, by reading of the example and step size, and how many runs were stopped.
 
     Examples
     --------
     >>> import xarray
-    >>> theta = ("setting", "checkpoint", "component"), [[[2.0, 0.0]], [[2.0, 0.0]]]
-    >>> data = xarray.Dataset({"theta": theta, "final": (("setting", "run"), [[9.0], [0.1]])})
-    >>> labels = {"reading": ("setting", ["continuing"] * 2), "alpha": ("setting", [0.01] * 2)}
-    >>> two_state_report(data.assign_coords(labels)).strip()
-    'continuing, alpha 0.01: median |theta| grew for 1 of 2 sigma'
+    >>> size = np.array([[[[2.0, 2.0], [9.0, 0.1]]]])  # one setting, one run, two checkpoints, two σ
+    >>> dims = ("setting", "run", "checkpoint", "sigma")
+    >>> stopped = (dims[:2] + dims[3:], np.zeros((1, 1, 2), dtype=bool))
+    >>> data = xarray.Dataset({"size": (dims, size), "diverged": stopped})
+    >>> two_state_report(data.assign_coords(reading=("setting", ["terminal"]), alpha=("setting", [0.01]))).strip()
+    'terminal, alpha 0.01: median |theta| grew for 1 of 2 sigma, 0 of 2 runs stopped'
     """
-    check.labelled("dataset", dataset, "reading", "alpha", "final", "theta")
+    check.labelled("dataset", dataset, "reading", "alpha", "size", "diverged")
     lines = []
-    for reading, alpha in dict.fromkeys(zip(dataset["reading"].values, dataset["alpha"].values, strict=True)):
-        chosen = (dataset["reading"] == reading) & (dataset["alpha"] == alpha)
-        final = np.median(dataset["final"].values[chosen.values], axis=1)
-        start = np.abs(dataset["theta"].values[0, 0]).max()
+    for i in range(dataset.sizes["setting"]):
+        part = dataset.isel(setting=i)
+        first, last = (np.median(part["size"].values[:, k], axis=0) for k in (0, -1))
+        grew, stopped = int((last > first).sum()), int(part["diverged"].values.sum())
         lines.append(
-            f"{reading:>12}, alpha {alpha:g}: median |theta| grew for {(final > start).sum()} of {len(final)} sigma"
+            f"{part['reading'].item():>12}, alpha {part['alpha'].item():g}: median |theta| grew for {grew} of "
+            f"{len(last)} sigma, {stopped} of {part['diverged'].size} runs stopped"
         )
+    return "\n".join(lines)
+
+
+def curve_report(dataset: xarray.Dataset) -> str:
+    """For each setting, the median over runs of the late MSPBE, and how many runs diverged.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> data = xarray.Dataset({"mspbe_late": (("setting", "run"), [[1.0, 3.0, np.inf]])})
+    >>> labels = {"domain": "boyan_chain", "options": "[]", "learner": "gq", "sigma": 0.5}
+    >>> curve_report(data.assign_coords({name: ("setting", [value]) for name, value in labels.items()}))
+    'boyan_chain [] gq sigma 0.5: median late MSPBE 3, 1 of 3 runs diverged'
+    """
+    check.labelled("dataset", dataset, "domain", "options", "learner", "sigma", "mspbe_late")
+    lines = []
+    for i in range(dataset.sizes["setting"]):
+        part = dataset.isel(setting=i)
+        late = part["mspbe_late"].values
+        name = " ".join(str(part[field].item()) for field in ("domain", "options", "learner"))
+        lost = f"{np.isinf(late).sum()} of {late.size} runs diverged"
+        lines.append(f"{name} sigma {part['sigma'].item():g}: median late MSPBE {np.median(late):.3g}, {lost}")
     return "\n".join(lines)
 
 

@@ -4,8 +4,10 @@ Since E_μ[ρφ(S', A')] = E_πφ(S', ·), the bootstrap
 
     u_k = E_πφ(S_{k+1}, ·) + σ(ρ_{k+1}φ_{k+1} − E_πφ(S_{k+1}, ·))
 
-has the same mean for every σ, and the fixed point no longer moves with σ: a table converges to q^π for every σ and λ.
-With a trace that carries e_{k−1} on with the factor γλc_k, every method here is one update of three vectors,
+has the same mean for every σ, and the fixed point no longer moves with σ: in a table whose pairs are all visited it is
+q^π, for every σ and λ. Whether the iteration gets there is another question, and with long traces even a table can need
+a large β/α: see `gqlib.timescales.eta_star`. With a trace that carries e_{k−1} on with the factor γλc_k, every method
+here is one update of three vectors,
 
     e_k = γλ c_k e_{k−1} + φ_k,      δ_k = R + γθᵀu_k − θᵀφ_k,
     θ += α(δ_k e_k − γ(e_kᵀω)(u_k − λw_k)),      ω += β(δ_k e_k − φ_kφ_kᵀω),
@@ -19,7 +21,7 @@ where w_k is what the trace carries into the next step, up to noise of mean zero
     "weighted"    E_πφ + σ(ρ'φ' − E_πφ)     ρ'φ'              ρ_k    P^π in the trace: target q^π
     "maei"        E_πφ + σ(ρ'φ' − E_πφ)     E_πφ(S', ·)       ρ_k    the same; at σ = 0 it is GQ(λ) of Maei and Sutton
 
-Everything needs coverage: μ(a|s) > 0 where π(a|s) > 0.
+Everything needs coverage: μ(a|s) > 0 where π(a|s) > 0. Other c, with the expected error: `gqlib.learners.textbook`.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from gqlib._validate import Array
 from gqlib.learners.gq import mix
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
-from gqlib.variance import NoiseParabola, arrival_moments
+from gqlib.variance import NoiseParabola, arrival_moments, second_moment_limit
 
 __all__ = [
     "VARIANTS",
@@ -137,7 +139,8 @@ class CorrectedProblem(PredictionProblem):
     """The exact mean of the corrected method: P^π wherever a next feature is bootstrapped from, for every σ.
 
     A, b, the fixed point, MSPBE and its gradient, `joint_matrix`, `eta_star` and the rest apply as they are; σ is taken
-    and ignored. Only γE[v] is new: the trace's term −λw follows `p_trace`, not the bootstrap.
+    and ignored. Only γE[v] is new: the trace's term −λw follows `p_trace`, not the bootstrap. Second moments of a
+    weighted trace cannot be read off `p_trace`: hand the problem itself, with c, to `gqlib.variance`.
     """
 
     @classmethod
@@ -158,6 +161,8 @@ class CorrectedProblem(PredictionProblem):
         >>> view = CorrectedProblem.of(given)
         >>> bool((view.A(1.0, 0.5) == given.A(0.0, 0.5)).all()), bool((view.A(1.0, 0.5) == given.A(1.0, 0.5)).all())
         (True, False)
+        >>> bool((view.p_walk == given.p_mu).all()), bool((view.p_mu == given.p_pi).all())
+        (True, True)
         """
         check.instance("problem", problem, PredictionProblem)
         trace = check.choice("trace", trace, TRACES)
@@ -170,7 +175,9 @@ class CorrectedProblem(PredictionProblem):
                 raise ValueError("problem has a p_trace that is neither p_mu nor zero in some row; it should be")
             carried = np.where(goes_on[:, None], problem.p_pi, 0.0)
         chain = problem.p_pi
-        return cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
+        view = cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
+        view._walked = problem.p_walk
+        return view
 
     def gamma_v(self, sigma: float, lam: float) -> Array:
         """γE[v], (d, d): γ E[(u_k − λw_k) e_kᵀ], the same for every σ.
@@ -302,5 +309,6 @@ def trace_variance_limit(problem: PredictionProblem, ratios: ArrayLike) -> float
     """
     check.instance("problem", problem, PredictionProblem)
     rho = check.array("ratios", check.reals("ratios", ratios).ravel(), (problem.n,))
-    radius = float(np.abs(np.linalg.eigvals(problem.p_pi * rho)).max())
-    return float(np.inf) if problem.gamma == 0.0 or radius == 0.0 else float(1.0 / (problem.gamma * np.sqrt(radius)))
+    if (rho < 0.0).any():
+        raise ValueError(f"ratios is {check.brief(ratios)}; ratios of probabilities should not be negative")
+    return second_moment_limit(problem, rho)

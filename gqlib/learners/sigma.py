@@ -148,6 +148,9 @@ class SigmaFields:
     --------
     >>> SigmaFields(sigma=0.3, sigma_noise=0.01).schedule
     Schedule(mean=0.3, noise=0.01, drawn='step', clipped=False, ramp_to=None, decay=1.0)
+    >>> SigmaFields(sigma=1.5).check_sigma(low=0.0, high=1.0)
+    Traceback (most recent call last):
+    ValueError: sigma is 1.5; it should be in [0, 1]
     """
 
     sigma: float = 0.5

@@ -7,3 +7,5 @@
 ``store``    arrays on disk that are either whole or recognised as not whole
 ``results``  labelled results, as files that can be checked run by run
 """
+
+__all__: list[str] = []

@@ -36,12 +36,14 @@ _REPORTS = "gqlib.experiments.reports"
 TABLE: dict[str, dict[str, str]] = {
     "runner": {
         "control": f"{_CAR}:control_runs",
+        "curve": "gqlib.evaluation.curves:curve_runs",
         "grid": f"{_GRID}:grid_runs",
         "gym": "gqlib.control.gym:gym_runs",
         "two-state": f"{_TWO}:two_state_runs",
     },
     "setting": {
         "control": "gqlib.control.setting:ControlSetting",
+        "curve": "gqlib.evaluation.setting:PredictionSetting",
         "grid": f"{_GRID}:GridSetting",
         "gym": "gqlib.control.gym:GymSetting",
         "two-state": f"{_TWO}:TwoStateSetting",
@@ -49,6 +51,7 @@ TABLE: dict[str, dict[str, str]] = {
     "summary": {
         "control": f"{_CAR}:control_summary",
         "control with spread": f"{_CAR}:control_summary_with_spread",
+        "curve": "gqlib.evaluation.curves:curve_summary",
         "everything": "gqlib.sweeps.results:keep_all",
         "grid": f"{_GRID}:grid_summary",
         "two-state": f"{_TWO}:two_state_summary",
@@ -60,6 +63,7 @@ TABLE: dict[str, dict[str, str]] = {
     "report": {
         "cases": f"{_REPORTS}:pooled_report",
         "control": f"{_REPORTS}:control_report",
+        "curve": f"{_REPORTS}:curve_report",
         "grid": f"{_REPORTS}:grid_report",
         "two-state": f"{_REPORTS}:two_state_report",
     },
@@ -67,6 +71,7 @@ TABLE: dict[str, dict[str, str]] = {
         "fig2": f"{_TWO}:fig2",
         "fig3-search": "gqlib.experiments.figure3:search",
         "fig3": "gqlib.experiments.figure3:fig3",
+        "fig3-curves": "gqlib.experiments.figure3:fig3_curves",
         "fig4": f"{_CAR}:fig4",
         "fig5": f"{_CAR}:fig5",
         "table1": f"{_CAR}:table1",

@@ -7,7 +7,6 @@ behind the numbers.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Collection, Mapping
@@ -19,8 +18,9 @@ from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib.sweeps.names import TABLE, SweepError, current, look_up
+from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
-from gqlib.sweeps.sweep import Experiment, Setting, Task
+from gqlib.sweeps.sweep import Experiment, Task
 
 if TYPE_CHECKING:
     import xarray
@@ -79,10 +79,11 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
         name: (("setting", *dims), np.stack([summary[name][1] for summary in kept]))
         for name, (dims, _) in kept[0].items()
     }
-    settings = [dataclasses.asdict(setting) for setting in experiment.settings]
+    settings = [plain(setting) for setting in experiment.settings]
+    varied = dict.fromkeys(name for setting in settings for name in setting)
     labels = {
-        field: ("setting", np.array([_label(setting[field]) for setting in settings]))
-        for field in settings[0]
+        name: ("setting", np.array([_label(getattr(setting, name)) for setting in experiment.settings]))
+        for name in varied
     }
     about = {name: getattr(experiment, name) for name in _ABOUT}
     result = xarray.Dataset(
@@ -238,8 +239,8 @@ def verify_sample(
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     progress = run_sweep(sweep, Store(directory))
     ...     data = collect(sweep, Store(directory))
-    >>> verify_sample(data, 2, np.random.default_rng(0))  # two runs: 51·2 weights, the largest of them, and a flag each
-    208
+    >>> verify_sample(data, 2, np.random.default_rng(0))  # two runs: 51·2 weights and a flag each
+    206
     """
     check.labelled("dataset", dataset, "key")
     check.generator("rng", rng)

@@ -5,17 +5,21 @@ Subclass `Setting` by a frozen dataclass whose fields JSON can hold, and it work
     @dataclass(frozen=True)
     class Mine(Setting):
         alpha: float = 0.1
+
+A field that is added when results exist already would change the key of every setting, and so lose them. Name it in
+`LATER`: while it has its default it is left out, and the settings that were there before keep their keys.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from typing import Any, ClassVar
 
 from gqlib.sweeps.store import canonical_json
 
-__all__ = ["Setting"]
+__all__ = ["Setting", "plain"]
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,16 @@ class Setting:
     ...     alpha: float = 0.1
     >>> len(Mine().key), Mine(0.1).key == Mine().key, Mine(0.2).key == Mine().key
     (64, True, False)
+    >>> Mine().imported
+    ()
     """
+
+    LATER: ClassVar[tuple[str, ...]] = ()
 
     @cached_property
     def key(self) -> str:
         """SHA-256 of the fields as canonical JSON: the same in every process and on every machine."""
-        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()
+        return hashlib.sha256(canonical_json(plain(self)).encode()).hexdigest()
 
     @property
     def imported(self) -> tuple[str, ...]:
@@ -43,3 +51,21 @@ class Setting:
         A setting that comes from a file is run only if the caller allows each of these by name.
         """
         return ()
+
+
+def plain(setting: Any) -> dict[str, Any]:
+    """Return the fields of a setting as plain values, without those of `LATER` that have their default.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Mine(Setting):
+    ...     LATER = ("ridge",)
+    ...     alpha: float = 0.1
+    ...     ridge: float = 0.0
+    >>> plain(Mine()), plain(Mine(ridge=1.0))
+    ({'alpha': 0.1}, {'alpha': 0.1, 'ridge': 1.0})
+    """
+    later = getattr(setting, "LATER", ())
+    unchanged = {field.name for field in fields(setting) if getattr(setting, field.name) == field.default}
+    return {name: value for name, value in asdict(setting).items() if name not in unchanged or name not in later}

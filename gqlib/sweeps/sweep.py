@@ -30,11 +30,11 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.sweeps.names import SweepError, former, look_up
-from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import Arrays, DamagedFile, Header, Store, canonical_json
 from gqlib.sweeps.workers import computed
 
-__all__ = ["Experiment", "Progress", "Setting", "SweepError", "Task", "run_sweep"]
+__all__ = ["Experiment", "Progress", "Task", "run_sweep"]
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class Task:
         """Everything that decides the result, as plain values."""
         return {
             "function": self.function,
-            "setting": dataclasses.asdict(self.setting),
+            "setting": plain(self.setting),
             "key": self.setting.key,
             "first_run": self.first_run,
             "runs": self.runs,
