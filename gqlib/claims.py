@@ -1,8 +1,11 @@
 """The register of claims: what the paper says, what holds of it, and the cell and test that show it.
 
 The register is one file, `book/claims.yml` in a checkout; an installed package has it inside. An entry has an `id`, a
-place in the paper (`where`), the numbered objects it covers (`items`), what the paper `says` in our words, a `verdict`,
-a `correction` or `readings` where they apply, and `evidence`: labelled cells of chapters, and tests.
+place in the paper (`where`), the numbered objects it covers (`items`), what the paper `says`, paraphrased, a `verdict`,
+a `correction` or `readings` where they apply, and `evidence`: labelled cells of chapters, and tests. The rule by which
+verdicts are given stands on the scorecard. Three more fields belong to it: `weight` says how much a correction weighs,
+`repeats` names the entry that judges the same thought (such an entry is listed and not counted), and `defence` is the
+strongest case for the paper, in one sentence.
 """
 
 from __future__ import annotations
@@ -17,10 +20,19 @@ from typing import Any
 
 from gqlib import _validate as check
 
-__all__ = ["VERDICTS", "Claim", "count_verdicts", "load_claims", "render"]
+__all__ = ["VERDICTS", "WEIGHTS", "Claim", "count_verdicts", "count_weights", "load_claims", "render"]
 
-VERDICTS = ("verified", "corrected", "refuted", "reproduced", "not reproduced", "underspecified")
-FIELDS = frozenset({"id", "where", "items", "says", "verdict", "correction", "readings", "evidence"})
+VERDICTS = ("verified", "definition", "corrected", "refuted", "reproduced", "not reproduced", "underspecified")
+# How much a correction weighs: mended in reading; a wrong line and a right result; the statement itself changes.
+WEIGHTS = ("slip", "formula", "hypothesis")
+FIELDS = frozenset(
+    {
+        *("id", "where", "items", "says", "verdict", "weight", "repeats"),
+        *("correction", "readings", "defence", "evidence"),
+    }
+)
+# Against these the paper is defended.
+DEFENDED = ("refuted", "not reproduced")
 # A verdict of the first kind must say what is right instead, one of the second kind what the readings are.
 NEEDS = {"corrected": "correction", "refuted": "correction", "underspecified": "readings"}
 
@@ -46,6 +58,9 @@ class Claim:
     readings: str
     cells: tuple[tuple[str, str], ...]
     tests: tuple[str, ...]
+    weight: str = ""
+    repeats: str = ""
+    defence: str = ""
 
 
 def load_claims(path: str | Path | None = None) -> list[Claim]:
@@ -68,6 +83,14 @@ def load_claims(path: str | Path | None = None) -> list[Claim]:
     repeated = [name for name, times in Counter(claim.id for claim in claims).items() if times > 1]
     if repeated:
         raise ValueError(f"id is {repeated[0]!r} in several claims; it should be unique")
+    known = {claim.id: claim for claim in claims}
+    for claim in claims:
+        other = known.get(claim.repeats)
+        if claim.repeats and (other is None or other.repeats or other.verdict != claim.verdict):
+            raise ValueError(
+                f"repeats of claim {claim.id} is {claim.repeats!r}; it should name a claim of the same verdict "
+                "that repeats no other"
+            )
     return claims
 
 
@@ -87,6 +110,12 @@ def _claim(entry: Any) -> Claim:
     needed = NEEDS.get(verdict)
     if needed and not entry.get(needed):
         raise ValueError(f"{needed} of claim {name} is missing; a claim that is {verdict} should have it")
+    weight, repeats = str(entry.get("weight") or ""), str(entry.get("repeats") or "")
+    if (verdict == "corrected" and not repeats) != bool(weight) or (weight and weight not in WEIGHTS):
+        wanted = f"one of {WEIGHTS} where a claim is corrected and repeats no other, and missing elsewhere"
+        raise ValueError(f"weight of claim {name} is {weight!r}; it should be {wanted}")
+    if (verdict in DEFENDED or weight == "hypothesis") and not repeats and not entry.get("defence"):
+        raise ValueError(f"defence of claim {name} is missing; the paper should have its case made")
     where, evidence = entry.get("where"), entry.get("evidence")
     if not isinstance(where, dict) or not {"section", "label"} <= set(where) or not entry.get("says"):
         raise ValueError(f"claim {name} should have `where` with section and label, and `says`")
@@ -103,6 +132,9 @@ def _claim(entry: Any) -> Claim:
         readings=str(entry.get("readings") or "").strip(),
         cells=tuple((proof["chapter"], proof["cell"]) for proof in evidence if "cell" in proof),
         tests=tuple(proof["test"] for proof in evidence if "test" in proof),
+        weight=weight,
+        repeats=repeats,
+        defence=str(entry.get("defence") or "").strip(),
     )
 
 
@@ -117,43 +149,80 @@ def _checked(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def count_verdicts(claims: Iterable[Claim]) -> dict[str, int]:
-    """How many claims have each verdict, in the order of VERDICTS.
+    """How many claims have each verdict, in the order of VERDICTS; what repeats another claim is not counted.
 
     Examples
     --------
     >>> claims = load_claims()
     >>> counts = count_verdicts(claims)
-    >>> list(counts)[:2], sum(counts.values()) == len(claims)
-    (['verified', 'corrected'], True)
+    >>> list(counts)[:2], sum(counts.values()) == sum(not claim.repeats for claim in claims)
+    (['verified', 'definition'], True)
     """
-    claims = _checked(claims)
-    counts = Counter(claim.verdict for claim in claims)
+    counts = Counter(claim.verdict for claim in _checked(claims) if not claim.repeats)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def render(claims: Iterable[Claim], *, links: bool = False) -> str:
-    """The claims as a Markdown table, one row each; with `links`, each chapter links to its first cell of evidence.
+def count_weights(claims: Iterable[Claim]) -> dict[str, int]:
+    """How many corrections have each weight, in the order of WEIGHTS.
+
+    Examples
+    --------
+    >>> claims = load_claims()
+    >>> sum(count_weights(claims).values()) == count_verdicts(claims)["corrected"]
+    True
+    """
+    counts = Counter(claim.weight for claim in _checked(claims))
+    return {weight: counts[weight] for weight in WEIGHTS}
+
+
+def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = False) -> str:
+    """The claims as a Markdown table, one row each: place, claim and what holds, where it is shown.
+
+    Below what holds stands the case for the paper, where the register makes one.
+
+    Parameters
+    ----------
+    links : bool
+        Let each chapter link to its first cell of evidence.
+    verdicts : bool
+        Begin the second column with the verdict, for lists that mix several.
 
     Examples
     --------
     >>> where = {"id": "sum", "section": "Background", "label": "a sum", "cells": (("errata", "cell-sum"),)}
-    >>> says = {"says": "1 + 1 = 3", "verdict": "corrected", "correction": "It is 2.", "readings": ""}
+    >>> says = {"says": "1 + 1 = 3", "verdict": "corrected", "correction": "It is 2.", "readings": "", "weight": "slip"}
     >>> claim = Claim(**where, **says, items=(), tests=())
-    >>> print(render([claim]).splitlines()[-1])
-    | Background, a sum | 1 + 1 = 3 *It is 2.* | corrected | errata |
+    >>> print(render([claim], verdicts=True).splitlines()[-1])
+    | Background, a sum | **corrected (slip)** 1 + 1 = 3<br>*It is 2.* | errata |
     """
     claims = _checked(claims)
     check.flag("links", links)
-    rows = ["| where | what the paper says, *and what holds* | verdict | shown in |", "|---|---|---|---|"]
+    check.flag("verdicts", verdicts)
+    rows = ["| where | what the paper says, *and what holds* | shown in |", "|---|---|---|"]
     for claim in claims:
         first = dict(reversed(claim.cells))
         shown = [
             f"[{chapter.replace('_', ' ')}](#{first[chapter]})" if links else chapter.replace("_", " ")
             for chapter in dict.fromkeys(chapter for chapter, _ in claim.cells)
         ]
-        # A star is a solution here, as in θ*, and not the beginning of emphasis.
-        said, told = (part.replace("*", "\\*") for part in (claim.says, claim.correction or claim.readings))
-        text = said + (f" *{told}*" if told else "")
-        columns = [f"{claim.section}, {claim.label}", text, claim.verdict, ", ".join(shown)]
+        columns = [_place(claim), _judged(claim, verdicts), ", ".join(shown)]
         rows.append("| " + " | ".join(column.replace("|", "\\|").replace("\n", " ") for column in columns) + " |")
     return "\n".join(rows)
+
+
+def _place(claim: Claim) -> str:
+    """Where a reader finds it: the numbered object, or section and words; never a label of the LaTeX source."""
+    return ", ".join(claim.items) if claim.items else f"{claim.section}, {claim.label}"
+
+
+def _judged(claim: Claim, verdicts: bool) -> str:
+    # A star is a solution here, as in θ*, and not the beginning of emphasis.
+    said, told, case = (
+        text.replace("*", "\\*") for text in (claim.says, claim.correction or claim.readings, claim.defence)
+    )
+    weight = f" ({claim.weight})" if claim.weight else ""
+    parts = [f"**{claim.verdict}{weight}** {said}" if verdicts else said + f"{weight and f' **{claim.weight}**'}"]
+    parts += [f"*{told}*"] if told else []
+    parts += [f"*(repeats {claim.repeats})*"] if claim.repeats else []
+    parts += [f"**For the paper:** {case}"] if case else []
+    return "<br>".join(parts)

@@ -34,7 +34,7 @@ from gqlib.stability import ROUNDING, bialternate, joint, numerical_abscissa, pe
 __all__ = ["kappa_crossings", "kappa_windows", "ridge_joint", "ridge_pencil", "safe_kappa"]
 
 # Values of κ looked at besides the exact candidates, as multiples of the size of A.
-GRID = np.geomspace(1e-6, 1e4, 400)
+GRID = np.geomspace(1e-6, 1e4, 256)
 
 
 def _blocks(a: ArrayLike, m: ArrayLike) -> tuple[Array, Array]:
@@ -116,7 +116,7 @@ def kappa_crossings(a: ArrayLike, m: ArrayLike, eta: float) -> Array:
     """Every κ > 0 at which the spectral abscissa of J_κ(η) changes sign, sorted; possibly empty.
 
     J_κ is linear in κ: candidates are the κ with det J_κ = 0, the positive real eigenvalues of A, and those with a
-    singular bialternate sum, where two eigenvalues sum to zero; a grid of 400 values stands guard against rounding.
+    singular bialternate sum, where two eigenvalues sum to zero; a grid of 256 values stands guard against rounding.
 
     Examples
     --------

@@ -164,6 +164,8 @@ def transient_peak(matrix: ArrayLike) -> tuple[float, float]:
     rate = spectral_abscissa(a)
     if rate >= 0.0:
         raise ValueError(f"matrix has spectral abscissa {rate:g}; it should be negative, or exp(tA) does not decay")
+    if -rate * check.LARGEST <= 50.0:
+        raise ValueError(f"matrix has spectral abscissa {rate:g}; it should be further below 0: exp(tA) hardly decays")
     if numerical_abscissa(a) <= 0.0:
         return 0.0, 1.0
     # From the fastest growth to a few times the slowest decay; refined between the neighbours of the best point.

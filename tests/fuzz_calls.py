@@ -90,11 +90,6 @@ def by(key: str, **changes: Any) -> Callable[[], Any]:
 
 
 @cache
-def history() -> Any:
-    return next(iter(good("evaluation.run.histories")))
-
-
-@cache
 def claims() -> Any:
     return good("claims.load_claims")[:3]
 
@@ -132,7 +127,7 @@ def searched() -> Any:
 OBJECTS: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("np.random.Generator", "Generator", "np.random.Generator | Random"), rng),
     **dict.fromkeys(("LinearPrediction", "PredictionProblem"), by("prediction.PredictionProblem.on_pairs")),
-    "WeightedTrajectory": lambda: history()[0],
+    "WeightedTrajectory": lambda: next(iter(good("evaluation.run.histories")))[0],
     "Sequence[Trajectory]": lambda: [good("domains.base.Domain.trajectory")] * 2,
     "Panel": lambda: importlib.import_module("gqlib.experiments.figure3").PANELS["Boyan, printed"],
     "SigmaFields": lambda: make("ControlSetting"),
@@ -190,7 +185,6 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "control.tile_tables.make_memory": {"memory": "int"},
     "evaluation.curves.late": {"values": np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 2.0, 1.0, 1.0]])},
     "evaluation.run.PredictionResult.error": {"target": np.ones(14)},
-    **{f"evaluation.run.{name}": {"sigma": lambda: history()[1].copy()} for name in ("learn_on", "prepare")},
     "evaluation.measures.value_error": {"target": np.arange(4.0)},
     **{f"evaluation.measures.{kind}_mspbe": {"theta": VALUES["m"]} for kind in ("exact", "empirical")},
     "evaluation.measures.discounted_traces": {"phi": np.array([[1.0], [2.0], [0.0]])},
@@ -223,8 +217,8 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
 for name, runner in TABLE["runner"].items():  # a summary takes what its runner returns, a report what was collected
     for summary in (path for other, path in TABLE["summary"].items() if other.split()[0] == name):
         EXCEPTIONS[summary.removeprefix("gqlib.").replace(":", ".")] = {"arrays": by(runner.replace(":", "."))}
-    report = TABLE["report"].get(name, "").removeprefix("gqlib.").replace(":", ".")
-    EXCEPTIONS[report] = {"dataset": lambda name=name: sweep(name)[1]}
+    if report := TABLE["report"].get(name):
+        EXCEPTIONS[report.removeprefix("gqlib.").replace(":", ".")] = {"dataset": lambda name=name: sweep(name)[1]}
 
 # Inner steps on what their callers have checked and converted: called, but with nothing else than that.
 UNSPOILT = {

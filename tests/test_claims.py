@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gqlib.claims import VERDICTS, count_verdicts, load_claims, render
+from gqlib.claims import VERDICTS, count_verdicts, count_weights, load_claims, render
 from gqlib.edition.paper import NUMBERED_ITEMS
 
 ROOT = Path(__file__).parents[1]
@@ -63,7 +63,32 @@ def test_every_numbered_object_of_the_paper_is_covered():
 def test_counts_add_up():
     counts = count_verdicts(CLAIMS)
     assert tuple(counts) == VERDICTS
-    assert sum(counts.values()) == len(CLAIMS)
+    assert sum(counts.values()) == sum(not claim.repeats for claim in CLAIMS)
+    assert sum(count_weights(CLAIMS).values()) == counts["corrected"]
+
+
+def test_one_thought_has_one_verdict():
+    by_id = {claim.id: claim for claim in CLAIMS}
+    repeated = [claim for claim in CLAIMS if claim.repeats]
+    assert len(repeated) > 20
+    for claim in repeated:
+        assert by_id[claim.repeats].verdict == claim.verdict
+        assert not by_id[claim.repeats].repeats
+
+
+def test_negative_verdicts_and_changed_hypotheses_have_a_defence_of_one_sentence():
+    judged = [claim for claim in CLAIMS if not claim.repeats]
+    severe = [c for c in judged if c.verdict in ("refuted", "not reproduced") or c.weight == "hypothesis"]
+    assert len(severe) > 15
+    for claim in severe:
+        assert 8 <= len(claim.defence.split()) <= 70, claim.id
+
+
+def test_the_table_names_places_as_a_reader_would():
+    text = render(CLAIMS)
+    assert "uptate" not in text
+    assert "theorem2" not in text
+    assert text.count("**For the paper:**") == sum(bool(claim.defence) for claim in CLAIMS)
 
 
 def test_render_has_a_row_for_each_claim_and_escapes_bars(tmp_path):
@@ -91,6 +116,13 @@ def test_a_good_entry_loads(tmp_path):
         ([GOOD, GOOD], "unique"),
         ([GOOD | {"verdict": "wrong"}], "verdict of claim x is 'wrong'"),
         ([GOOD | {"verdict": "corrected"}], "correction of claim x is missing"),
+        ([GOOD | {"verdict": "corrected", "correction": "c"}], "weight of claim x is ''"),
+        ([GOOD | {"verdict": "corrected", "correction": "c", "weight": "heavy"}], "weight of claim x is 'heavy'"),
+        ([GOOD | {"weight": "slip"}], "weight of claim x is 'slip'"),
+        ([GOOD | {"verdict": "corrected", "correction": "c", "weight": "hypothesis"}], "defence of claim x is missing"),
+        ([GOOD | {"verdict": "not reproduced"}], "defence of claim x is missing"),
+        ([GOOD | {"repeats": "y"}], "repeats of claim x is 'y'"),
+        ([GOOD, GOOD | {"id": "y", "verdict": "reproduced", "repeats": "x"}], "repeats of claim y is 'x'"),
         ([GOOD | {"verdict": "underspecified"}], "readings of claim x is missing"),
         ([GOOD | {"evidence": []}], "evidence of claim x"),
         ([GOOD | {"where": {}}], "`where`"),

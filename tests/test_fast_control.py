@@ -17,10 +17,9 @@ from gqlib.control import ControlSetting, run_control
 from gqlib.control import engine as driver
 from gqlib.control.tile_tables import tile_table
 from gqlib.fast import ENGINE_VERSION
-from gqlib.fast import car as fast_car
-from gqlib.fast import control as kernel
-from gqlib.fast.baselines import PAPER, bare_run, dense_run
-from gqlib.seeds import BEHAVIOUR, START, words
+from gqlib.fast import _car as fast_car
+from gqlib.fast import _control as kernel
+from gqlib.fast._baselines import PAPER, bare_run, dense_run
 
 ROOT = Path(__file__).parents[1]
 CHECKSUMS = Path(__file__).parent / "oracles" / "engine_checksums.json"
@@ -160,13 +159,13 @@ def test_results_do_not_depend_on_the_order_of_calls():
 def test_rows_are_found_exactly():
     for tilings in (3, 8, 16):
         table = tile_table(512, tilings)
-        grid, width = driver.grid_of(table), table.rows.shape[1]
+        world = driver.world_of(table, table.rows)
         rng = np.random.default_rng(2)
         x = np.concatenate([rng.uniform(-1.2, 0.5, 500), table.edges_x[:-1], np.nextafter(table.edges_x[1:-1], -9)])
         v = np.concatenate([rng.uniform(-0.07, 0.07, 500), table.edges_v[:-1], np.nextafter(table.edges_v[1:-1], -9)])
         for position, velocity in [*zip(x, rng.permutation(v)[: len(x)], strict=False), (-1.2, -0.07), (0.5, 0.07)]:
-            row = fast_car.find_row(position, velocity, table.edges_x, table.edges_v, grid, width)
-            assert row == table.cell(position, velocity) * width
+            row = fast_car.find_row(position, velocity, *world[2:5], world.width)
+            assert row == table.cell(position, velocity) * world.width
 
 
 def test_greedy_takes_the_first_action_within_the_tolerance():
@@ -180,10 +179,8 @@ def test_compiled_dense_baseline_learns_the_same():
     setting = dataclasses.replace(BASE, p=512)
     table = tile_table(512)
     theta, steps = np.zeros(512), np.zeros(2, dtype=np.int32)
-    ended = dense_run(
-        *driver.world(table, table.index_rows()), theta, steps, words(3, 0, START), words(3, 0, BEHAVIOUR),
-        400, 0.5, 0.99, 0.99, 0.002, 1.0, 0.1, *PAPER,
-    )  # fmt: skip
+    world, rates = driver.world_of(table, table.index_rows()), driver.rates_of(setting)
+    ended = dense_run(world, theta, steps, driver.streams_of(3, 0), setting.max_steps, setting.sigma, rates, PAPER)
     assert ended == -1
     lazy = run_control(setting, 1, 3, weights=True)
     assert np.array_equal(np.abs(steps), lazy.steps[0])
@@ -195,10 +192,8 @@ def test_bare_loop_drives_the_same_car():
     setting = ControlSetting(alpha=1e-300, epsilon=1.0, episodes=4, max_steps=3000)
     table = tile_table(setting.p)
     steps = np.zeros(4, dtype=np.int32)
-    bare_run(
-        *driver.world(table, table.rows), np.zeros(len(table.used)), steps, words(3, 0, START),
-        words(3, 0, BEHAVIOUR), 3000, 1.0,
-    )  # fmt: skip
+    world, theta = driver.world_of(table, table.rows), np.zeros(len(table.used))
+    bare_run(world, theta, steps, driver.streams_of(3, 0), 3000, 1.0)
     assert np.array_equal(np.abs(steps), run_control(setting, 1, 3).steps[0])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from gqlib.domains import baird_star, boyan_chain, cart_pole
 from gqlib.evaluation import PredictionSetting, histories, run_prediction
+from gqlib.fast import _prediction as kernel
 from gqlib.fast import prediction as fast
 from gqlib.seeds import TRAJECTORY, words
 
@@ -32,7 +33,7 @@ class TestWalks:
         ids=lambda domain: domain.name,
     )  # fmt: skip
     def test_chain_bit_for_bit(self, domain):
-        draws = fast.uniforms(words(3, 0, TRAJECTORY), 801, 3)
+        draws = kernel.uniforms(words(3, 0, TRAJECTORY), 801, 3)
         compiled, reference = fast.walk_chain(domain.chain, draws), domain.chain.walk(draws)
         for name in ("states", "actions", "arrivals", "next_actions", "ends"):
             np.testing.assert_array_equal(getattr(compiled, name), getattr(reference, name))
@@ -40,7 +41,7 @@ class TestWalks:
     @pytest.mark.parametrize("policy", ["on", "off"])
     def test_pole_bit_for_bit(self, policy):
         walker = cart_pole(policy=policy).walker
-        draws = fast.normals(words(3, 0, TRAJECTORY), 800, 2)
+        draws = kernel.normals(words(3, 0, TRAJECTORY), 800, 2)
         for compiled, reference in zip(fast.walk_pole(walker, draws), walker.walk(draws), strict=True):
             np.testing.assert_array_equal(compiled, reference)
 

@@ -8,12 +8,13 @@ from gqlib.domains.gridworld import windy_gridworld
 from gqlib.domains.random_walk import random_walk
 from gqlib.fast import tabular as fast
 from gqlib.fast.rng import uniform
-from gqlib.seeds import words
+from gqlib.seeds import TRAJECTORY, words
 from gqlib.tabular.control import epsilon_greedy, n_step_q_sigma_control, q_sigma_lambda_control
 from gqlib.tabular.errors import rms_error
 
 WALK, WINDY = random_walk(7), windy_gridworld()
 PI = np.full((9, 2), [0.4, 0.6])
+CONTROL = {"alpha": 0.4, "epsilon": 0.1}
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_n_step_kernel_equals_the_reference(episodes, n, sigma):
     for episode in episodes:
         first = np.random.default_rng(1).normal(size=(9, 2))
         reference = tabular.n_step_q_sigma(first, episode, PI, n=n, sigma=sigma, gamma=0.9, alpha=0.4)
-        fast.n_step_episode(first, *fast.arrays(episode), PI, n, sigma, 0.9, 0.4)
+        fast.n_step_episode(first, episode, PI, n, sigma=sigma, gamma=0.9, alpha=0.4)
         np.testing.assert_allclose(first, reference, rtol=0, atol=1e-13)
 
 
@@ -38,18 +39,39 @@ def test_trace_kernel_equals_the_reference(episodes, lam, sigma):
     for episode in episodes:
         first = np.random.default_rng(2).normal(size=(9, 2))
         reference = tabular.q_sigma_lambda(first, episode, PI, lam=lam, sigma=sigma, gamma=0.9, alpha=0.4)
-        fast.trace_episode(first, *fast.arrays(episode), PI, lam, sigma, 0.9, 0.4)
+        fast.trace_episode(first, episode, PI, lam, sigma=sigma, gamma=0.9, alpha=0.4)
         np.testing.assert_allclose(first, reference, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(("learner", "parameter"), [(fast.n_step_episode, 3), (fast.trace_episode, 0.5)])
+def test_tables_of_many_runs_are_those_of_single_episodes(learner, parameter):
+    rng, rates = np.random.default_rng(3), {"sigma": 0.3, "gamma": 0.9, "alpha": 0.4}
+    runs = [[WALK.episode(PI, rng), WALK.episode(PI, rng, max_steps=3), WALK.episode(PI, rng)] for _ in range(4)]
+    tables = fast.learn_tables(learner, runs, PI, parameter, **rates)
+    for run, episodes in enumerate(runs):
+        q = np.zeros((9, 2))
+        for number, episode in enumerate(episodes):
+            learner(q, episode, PI, parameter, **rates)
+            assert (tables[run, number] == q).all()
+
+
+def test_control_returns_are_those_of_single_runs():
+    sigmas = np.array([0.0, 0.5, 1.0])
+    for learner, parameter in ((fast.n_step_run, 2), (fast.trace_run, 0.7)):
+        returns = fast.control_returns(learner, WINDY, parameter, sigmas, **CONTROL, runs=(5, 2), seed=8)
+        for row, run in zip(returns, (5, 2), strict=True):
+            single, _ = learner(WINDY, parameter, sigmas, **CONTROL, stream=words(8, run, TRAJECTORY))
+            assert (row == single).all()
 
 
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("limit", [40, 10_000])
 def test_n_step_control_run_equals_the_reference_to_the_bit(n, limit):
     sigmas = np.array([0.0, 0.5, 1.0])
-    returns, q = fast.n_step_run(*fast.world(WINDY), n, sigmas, 0.4, 0.1, limit, words(3, 0, 0))
+    returns, q = fast.n_step_run(WINDY, n, sigmas, **CONTROL, max_steps=limit, stream=words(3, 0, 0))
     stream = words(3, 0, 0)
     expected, table = n_step_q_sigma_control(
-        WINDY, n=n, sigma=sigmas, alpha=0.4, epsilon=0.1, draw=lambda: uniform(stream), max_steps=limit
+        WINDY, n=n, sigma=sigmas, **CONTROL, draw=lambda: uniform(stream), max_steps=limit
     )
     assert (returns == expected).all()
     assert (q == table).all()
@@ -59,10 +81,10 @@ def test_n_step_control_run_equals_the_reference_to_the_bit(n, limit):
 @pytest.mark.parametrize("limit", [40, 10_000])
 def test_trace_control_run_equals_the_reference_to_the_bit(limit):
     sigmas = np.array([0.0, 0.5, 1.0])
-    returns, q = fast.trace_run(*fast.world(WINDY), 0.6, sigmas, 0.4, 0.1, limit, words(4, 0, 0))
+    returns, q = fast.trace_run(WINDY, 0.6, sigmas, **CONTROL, max_steps=limit, stream=words(4, 0, 0))
     stream = words(4, 0, 0)
     expected, table = q_sigma_lambda_control(
-        WINDY, lam=0.6, sigma=sigmas, alpha=0.4, epsilon=0.1, draw=lambda: uniform(stream), max_steps=limit
+        WINDY, lam=0.6, sigma=sigmas, **CONTROL, draw=lambda: uniform(stream), max_steps=limit
     )
     assert (returns == expected).all()
     assert (q == table).all()
@@ -70,27 +92,27 @@ def test_trace_control_run_equals_the_reference_to_the_bit(limit):
 
 def test_one_step_control_and_control_without_trace_are_the_same_algorithm():
     sigmas = np.full(5, 0.5)
-    one, q_one = fast.n_step_run(*fast.world(WINDY), 1, sigmas, 0.4, 0.1, 10_000, words(5, 0, 0))
-    none, q_none = fast.trace_run(*fast.world(WINDY), 0.0, sigmas, 0.4, 0.1, 10_000, words(5, 0, 0))
+    one, q_one = fast.n_step_run(WINDY, 1, sigmas, **CONTROL, stream=words(5, 0, 0))
+    none, q_none = fast.trace_run(WINDY, 0.0, sigmas, **CONTROL, stream=words(5, 0, 0))
     assert (one == none).all()
     np.testing.assert_allclose(q_one, q_none, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize(
-    ("kernel", "settings"),
+    ("learner", "settings"),
     [
         (fast.n_step_episode, {0.0: (4, 1.0), 0.5: (8, 1.0), 1.0: (8, 0.4)}),
         (fast.trace_episode, {0.0: (0.8, 0.8), 0.25: (0.8, 0.9), 1.0: (0.8, 0.6)}),
     ],
     ids=["n-step", "traces"],
 )
-def test_an_intermediate_sigma_beats_both_ends_on_the_19_state_walk(kernel, settings):
+def test_an_intermediate_sigma_beats_both_ends_on_the_19_state_walk(learner, settings):
     """The claim of De Asis et al. (2018) and Yang et al. (2018), at the settings that the chapters choose."""
     walk = random_walk()
     even, exact = walk.uniform_policy(), walk.mdp.q(walk.uniform_policy())
     runs = [[walk.episode(even, stream) for _ in range(10)] for stream in np.random.default_rng(6).spawn(60)]
     tables = {
-        sigma: fast.learn_tables(kernel, runs, even, parameter, sigma=sigma, gamma=1.0, alpha=alpha)
+        sigma: fast.learn_tables(learner, runs, even, parameter, sigma=sigma, gamma=1.0, alpha=alpha)
         for sigma, (parameter, alpha) in settings.items()
     }
     errors = {sigma: rms_error(values, exact, ceiling=1.0).mean(axis=1) for sigma, values in tables.items()}

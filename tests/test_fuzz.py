@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz_calls import ROOT, UNSPOILT, call, keys, public, rng, why_not
+from fuzz_calls import EXCEPTIONS, LEFT_OUT, ROOT, UNSPOILT, VALUES, call, keys, public, rng, why_not
 
 from gqlib import cli, experiments
 from gqlib.sweeps.names import SweepError
@@ -52,7 +52,6 @@ NOT_FINITE = {
     "gqlib.learners.corrected.trace_variance_limit": "infinite where the second moment always exists",
     "gqlib.variance.second_moment_limit": "infinite where the second moment always exists",
     "gqlib.evaluation.run.run_prediction": "NaN after the step at which a run diverged, which is told",
-    "gqlib.evaluation.run.learn_on": "NaN after the step at which a run diverged, which is told",
     "gqlib.evaluation.curves.run_curves": "NaN after the step at which a run diverged, which is told",
     "gqlib.tabular.operator.contraction_limit": "infinite where the policies agree, or without a discount",
     "gqlib.evaluation.curves.curve_runs": "NaN after the step at which a run diverged, which is told",
@@ -274,6 +273,8 @@ def test_every_public_callable_has_a_call_or_a_reason():
     assert len(keys()) > 250
     assert {key for key, value in public().items() if not why_not(key, value)} == set(keys())
     assert set(NOT_FINITE) | set(UNSPOILT) <= set(keys())
+    assert sorted(({f"gqlib.{key}" for key in EXCEPTIONS} | set(LEFT_OUT)) - set(public())) == []
+    assert sorted(set(VALUES) - {name for key in keys() for name in inspect.signature(public()[key]).parameters}) == []
 
 
 @pytest.mark.parametrize("key", keys())

@@ -121,7 +121,9 @@ def difference(a: Any, b: Any, where: str = "") -> str:
         return f"{where}: {str(b)[:80]}, a {type(b).__name__}, instead of {str(a)[:80]}, a {type(a).__name__}"
     parts = None
     if isinstance(a, np.ndarray):
-        parts = [(a.dtype, b.dtype), (a.shape, b.shape), (a.tolist(), b.tolist())]
+        parts = [(a.dtype, b.dtype), (a.shape, b.shape)]
+        if not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+            parts += [(a.tolist(), b.tolist())]
     elif isinstance(a, list | tuple):
         parts = [(len(a), len(b)), *zip(a, b, strict=False)]
     elif isinstance(a, dict):

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gqlib.claims import count_verdicts, load_claims
+from gqlib.claims import count_verdicts, count_weights, load_claims
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -11,8 +11,12 @@ README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 def counts_line():
     """What the README should say between its two marks."""
     claims = load_claims()
-    parts = [f"{number} {verdict}" for verdict, number in count_verdicts(claims).items() if number]
-    return f"**Of the paper's {len(claims)} claims: {', '.join(parts)}.**"
+    counts = count_verdicts(claims)
+    names = {"definition": "definitions"}
+    parts = [f"{number} {names.get(verdict, verdict)}" for verdict, number in counts.items() if number]
+    weights = ", ".join(f"{number} {weight}" for weight, number in count_weights(claims).items())
+    told = ", ".join(parts).replace(" corrected", f" corrected ({weights})")
+    return f"**Of the paper's {sum(counts.values())} claims: {told}.**"
 
 
 def test_counts_are_those_of_the_register():

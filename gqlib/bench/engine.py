@@ -20,12 +20,11 @@ import numpy as np
 from gqlib.bench.matrices import cost_of_a
 from gqlib.bench.prediction import prediction_ratios
 from gqlib.bench.store import seconds_to_open
-from gqlib.control.engine import one_run, world
+from gqlib.control.engine import one_run, rates_of, streams_of, world_of
 from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import tile_table
-from gqlib.fast import ENGINE_VERSION, baselines
-from gqlib.fast.control import FLUSH_BELOW
-from gqlib.seeds import BEHAVIOUR, START, words
+from gqlib.fast import ENGINE_VERSION, _baselines
+from gqlib.fast._control import FLUSH_BELOW
 
 SEED = 1
 BASE = ControlSetting(alpha=0.0005, episodes=40)
@@ -71,11 +70,10 @@ def bare(setting: ControlSetting) -> Callable[[], int]:
     """The loop without learning, with the weights that the learner ends with."""
     table = tile_table(setting.p, setting.tilings, setting.memory)
     theta = one_run(setting, SEED, 0)[2][table.used]
-    first, steps = world(table, table.rows), np.zeros(3 * setting.episodes, dtype=np.int32)
+    world, steps = world_of(table, table.rows), np.zeros(3 * setting.episodes, dtype=np.int32)
 
     def work() -> int:
-        streams = words(SEED, 0, START), words(SEED, 0, BEHAVIOUR)
-        baselines.bare_run(*first, theta, steps, *streams, setting.max_steps, setting.epsilon)
+        _baselines.bare_run(world, theta, steps, streams_of(SEED, 0), setting.max_steps, setting.epsilon)
         return int(np.abs(steps).sum())
 
     return work
@@ -84,13 +82,12 @@ def bare(setting: ControlSetting) -> Callable[[], int]:
 def dense(setting: ControlSetting) -> Callable[[], int]:
     """The compiled dense update."""
     table = tile_table(setting.p, setting.tilings, setting.memory)
-    first, steps = world(table, table.index_rows()), np.zeros(setting.episodes, dtype=np.int32)
-    numbers = setting.sigma, setting.lam, setting.gamma, setting.alpha, setting.eta, setting.epsilon
+    world, steps = world_of(table, table.index_rows()), np.zeros(setting.episodes, dtype=np.int32)
+    limit, sigma, rates, paper = setting.max_steps, setting.sigma, rates_of(setting), _baselines.PAPER
 
     def work() -> int:
-        streams = words(SEED, 0, START), words(SEED, 0, BEHAVIOUR)
         theta = np.zeros(setting.p)
-        baselines.dense_run(*first, theta, steps, *streams, setting.max_steps, *numbers, *baselines.PAPER)
+        _baselines.dense_run(world, theta, steps, streams_of(SEED, 0), limit, sigma, rates, paper)
         return int(np.abs(steps).sum())
 
     return work

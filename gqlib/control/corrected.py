@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
-from gqlib.control.engine import world
+from gqlib.control.engine import rates_of, streams_of, world_of
 from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import tile_table
-from gqlib.fast.baselines import dense_run
+from gqlib.fast._baselines import dense_run
+from gqlib.fast._records import Variant
 from gqlib.learners.corrected import VARIANTS
-from gqlib.seeds import BEHAVIOUR, START, words
 
 __all__ = ["corrected_car"]
 
@@ -42,30 +42,27 @@ def corrected_car(setting: ControlSetting, variant: str, runs: int, seed: int) -
     check.instance("setting", setting, ControlSetting)
     variant = check.choice("variant", variant, VARIANTS)
     runs = check.integer("runs", runs, low=1)
+    check.integer("seed", seed, low=0)
+    check.room("runs", runs, runs * setting.episodes)
     plain = (setting.target, setting.method, setting.v, setting.sigma_noise, setting.sigma_decay)
     if plain != ("greedy", "gradient", "same-step", 0.0, 1.0):
         raise ValueError(f"setting is {setting}; it should have a greedy target, the gradient method and a fixed sigma")
     table = tile_table(setting.p, setting.tilings, setting.memory)
     steps = np.full((runs, setting.episodes), -setting.max_steps, dtype=np.int32)
-    switches = (variant != "paper", variant in ("weighted", "maei"), float(variant in ("paper", "corrected")))
-    others = tuple(float(variant == name) for name in ("weighted", "expected", "maei"))
+    update = Variant(
+        weight_u=variant != "paper",
+        weight_c=variant in ("weighted", "maei"),
+        on_next=float(variant in ("paper", "corrected")),
+        on_ratio=float(variant == "weighted"),
+        on_mu=float(variant == "expected"),
+        on_pi=float(variant == "maei"),
+    )
+    world, rates = world_of(table, table.rows), rates_of(setting)
     diverged = 0
     for run in range(runs):
+        theta = np.zeros(len(table.used))
         ended = dense_run(
-            *world(table, table.rows),
-            np.zeros(len(table.used)),
-            steps[run],
-            words(seed, run, START),
-            words(seed, run, BEHAVIOUR),
-            setting.max_steps,
-            setting.sigma,
-            setting.lam,
-            setting.gamma,
-            setting.alpha,
-            setting.eta,
-            setting.epsilon,
-            *switches,
-            *others,
+            world, theta, steps[run], streams_of(seed, run), setting.max_steps, setting.sigma, rates, update
         )
         diverged += ended >= 0
     return np.abs(steps), diverged

@@ -7,14 +7,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gqlib import _validate as check
 from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import TileTable, tile_table
-from gqlib.fast import control as kernel
+from gqlib.fast import _control as kernel
+from gqlib.fast._records import OFF, ON, Limits, Memory, Rates, Sigma, Streams, Target, World
 from gqlib.seeds import BEHAVIOUR, SIGMA, START, words
 
 
@@ -28,15 +29,36 @@ def grid_of(table: TileTable) -> NDArray[np.float64]:
     return np.array(grid)
 
 
-def world(table: TileTable, rows: NDArray[np.uint16]) -> tuple[Any, ...]:
-    """What every kernel takes first: flat rows of indices, their width, the fine cells, and one 0 for each tiling."""
-    return rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, grid_of(table), (0,) * table.tilings
+def world_of(table: TileTable, rows: NDArray[np.uint16]) -> World:
+    """The car's box for the kernels, with the rows of the table, or with others of the same form."""
+    return World(rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, grid_of(table), (0,) * table.tilings)
+
+
+def streams_of(seed: int, run: int) -> Streams:
+    """The streams of a run, new: kernels advance them."""
+    return Streams(words(seed, run, START), words(seed, run, BEHAVIOUR))
+
+
+def rates_of(setting: ControlSetting) -> Rates:
+    """The numbers of a setting that the kernels share; without a gradient eta is zero."""
+    eta = setting.eta if setting.method == "gradient" else 0.0
+    return Rates(setting.lam, setting.gamma, setting.alpha, eta, setting.epsilon)
 
 
 def one_run(
     setting: ControlSetting, seed: int, run: int, *, flush_below: float = kernel.FLUSH_BELOW
 ) -> tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]:
-    """Signed steps per episode (negative: cut off), episode of divergence or -1, theta, omega."""
+    """Signed steps per episode (negative: cut off), episode of divergence or -1, theta, omega.
+
+    Examples
+    --------
+    >>> steps, diverged_in, theta, omega = one_run(ControlSetting(p=64, episodes=2, max_steps=5), 0, 0)
+    >>> steps.tolist(), diverged_in, theta.shape
+    ([-5, -5], -1, (64,))
+    """
+    check.instance("setting", setting, ControlSetting)
+    # Zero would never flush: where lambda is zero, c would stay there and rows be listed as live without end.
+    flush_below = check.scalar("flush_below", flush_below, low=0.0, high=1.0, open_low=True)
     _compiled(setting.tilings, setting.target, setting.v)
     return _call(setting, seed, run, flush_below)
 
@@ -45,32 +67,18 @@ def _call(
     setting: ControlSetting, seed: int, run: int, flush_below: float
 ) -> tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]:
     table = tile_table(setting.p, setting.tilings, setting.memory)
-    soft = setting.target == "epsilon-greedy"
     weights = np.zeros((len(table.used), 4))
-    steps = np.zeros(setting.episodes, dtype=np.int32)
+    live, steps = np.empty(len(table.used), dtype=np.uint32), np.zeros(setting.episodes, dtype=np.int32)
+    drawn, stream = kernel.DRAWN[setting.sigma_drawn], words(seed, run, SIGMA)
     diverged_in = kernel.run(
-        *world(table, table.rows),
-        weights.reshape(-1),
-        np.empty(len(table.used), dtype=np.uint32),
-        steps,
-        words(seed, run, START),
-        words(seed, run, BEHAVIOUR),
-        words(seed, run, SIGMA),
-        setting.max_steps,
-        setting.sigma,
-        setting.sigma_noise,
-        kernel.DRAWN[setting.sigma_drawn],
-        setting.sigma_clipped,
-        setting.sigma_decay,
-        setting.lam,
-        setting.gamma,
-        setting.alpha,
-        setting.eta if setting.method == "gradient" else 0.0,
-        setting.epsilon,
-        setting.epsilon / 3.0 if soft else 0.0,
-        (0,) if soft else (),
-        (0,) if setting.v == "lagged" else (),
-        flush_below,
+        world_of(table, table.rows),
+        Memory(weights.reshape(-1), live, steps),
+        streams_of(seed, run),
+        Sigma(setting.sigma, setting.sigma_noise, drawn, setting.sigma_clipped, setting.sigma_decay, stream),
+        rates_of(setting),
+        Target(ON, setting.epsilon / 3.0) if setting.target == "epsilon-greedy" else Target(OFF, 0.0),
+        ON if setting.v == "lagged" else OFF,
+        Limits(setting.max_steps, flush_below),
     )
     theta, omega = np.zeros(setting.p), np.zeros(setting.p)
     theta[table.used], omega[table.used] = weights[:, 0], weights[:, 2]

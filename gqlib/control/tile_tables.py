@@ -51,6 +51,10 @@ def scaled(position: float, velocity: float) -> tuple[float, float]:
     >>> scaled(0.425, -0.035)
     (2.0, -2.0)
     """
+    return _scaled(check.scalar("position", position), check.scalar("velocity", velocity))
+
+
+def _scaled(position: float, velocity: float) -> tuple[float, float]:
     return (
         TILES_PER_SIDE * position / (car.POSITION_MAX - car.POSITION_MIN),
         TILES_PER_SIDE * velocity / (car.VELOCITY_MAX + car.VELOCITY_MAX),
@@ -88,13 +92,16 @@ class TileTable:
     tilings: int
 
     def cell(self, position: float, velocity: float) -> int:
-        """Row of a state."""
-        i = int(np.searchsorted(self.edges_x, position, side="right")) - 1
-        j = int(np.searchsorted(self.edges_v, velocity, side="right")) - 1
+        """Row of a state in the box."""
+        x = check.scalar("position", position, low=car.POSITION_MIN, high=car.POSITION_MAX)
+        v = check.scalar("velocity", velocity, low=-car.VELOCITY_MAX, high=car.VELOCITY_MAX)
+        i = int(np.searchsorted(self.edges_x, x, side="right")) - 1
+        j = int(np.searchsorted(self.edges_v, v, side="right")) - 1
         return i * (len(self.edges_v) - 1) + j
 
     def indices(self, position: float, velocity: float, action: int) -> list[int]:
         """Tile indices of a state and action, as :func:`gqlib.tiles3.tiles` returns them."""
+        action = check.integer("action", action, low=0, high=car.ACTIONS - 1)
         row = self.rows[self.cell(position, velocity)]
         return [int(self.used[place]) for place in row[action * self.tilings : (action + 1) * self.tilings]]
 
@@ -111,7 +118,7 @@ def _edges(quantise_axis: int, low: float, high: float, tilings: int) -> NDArray
 
     def quantised(value: float) -> int:
         state = (value, 0.0) if quantise_axis == 0 else (0.0, value)
-        return floor(scaled(*state)[quantise_axis] * tilings)
+        return floor(_scaled(*state)[quantise_axis] * tilings)
 
     first, last = quantised(low), quantised(high)
     edges = [low]
@@ -139,8 +146,8 @@ def _fill_order(tilings: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 def _coordinates(tilings: int) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
     """All tiles in the order of filling, and for (cell, action, tiling) the number of its tile in that order."""
     edges_x, edges_v = _fill_order(tilings)
-    q_x = np.array([floor(scaled(x, 0.0)[0] * tilings) for x in edges_x[:-1]])
-    q_v = np.array([floor(scaled(0.0, v)[1] * tilings) for v in edges_v[:-1]])
+    q_x = np.array([floor(_scaled(x, 0.0)[0] * tilings) for x in edges_x[:-1]])
+    q_v = np.array([floor(_scaled(0.0, v)[1] * tilings) for v in edges_v[:-1]])
     tiling = np.arange(tilings)
     x = (q_x[:, None] + tiling) // tilings
     v = (q_v[:, None] + 3 * tiling) // tilings
@@ -172,6 +179,8 @@ def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
     (512, 1944)
     """
     check.choice("memory", memory, MEMORIES)
+    p = check.integer("p", p, low=1, high=LARGEST_MEMORY)
+    tilings = check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
     if memory == "int":
         return p
     table = IHT(p)
@@ -180,7 +189,6 @@ def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
     return table
 
 
-@lru_cache(maxsize=16)
 def tile_table(p: int, tilings: int = 8, memory: str = "int") -> TileTable:
     """Look-up table of the car's state box.
 
@@ -205,8 +213,13 @@ def tile_table(p: int, tilings: int = 8, memory: str = "int") -> TileTable:
     >>> len(tile_table(2048).used), len(tile_table(2048, memory="iht").used)
     (1136, 1944)
     """
-    check.integer("p", p, low=1, high=LARGEST_MEMORY)
-    check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
+    p = check.integer("p", p, low=1, high=LARGEST_MEMORY)
+    tilings = check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
+    return _tile_table(p, tilings, check.choice("memory", memory, MEMORIES))
+
+
+@lru_cache(maxsize=16)
+def _tile_table(p: int, tilings: int, memory: str) -> TileTable:
     if hash((0, -3, 2, 1)) != TUPLE_HASH:
         raise RuntimeError("tile indices need the tuple hash of 64-bit CPython 3.8 or later")
     store = make_memory(memory, p, tilings)

@@ -20,6 +20,8 @@ from gqlib.mdp import FiniteMDP
 
 __all__ = ["Episode", "TabularTask", "Transition", "sample_episode"]
 
+LARGEST_INDEX = 2.0**53  # up to it doubles hold all whole numbers
+
 
 class Transition(NamedTuple):
     """(S_t, A_t, R_{t+1}, S_{t+1}, A_{t+1}), and whether the episode ends in S_{t+1}.
@@ -62,9 +64,10 @@ class Episode:
         rewards = check.array("rewards", self.rewards, (None,))
         object.__setattr__(self, "rewards", check.frozen(rewards))
         for name in ("states", "actions"):
-            values = check.array(name, getattr(self, name), (len(rewards) + 1,))
-            if (values < 0).any() or (values != np.floor(values)).any():
-                raise ValueError(f"{name} is {check.brief(getattr(self, name))}; it should hold whole numbers from 0")
+            given = getattr(self, name)
+            values = check.array(name, given, (len(rewards) + 1,), largest=LARGEST_INDEX)
+            if np.asarray(given).dtype == np.bool_ or (values < 0).any() or (values != np.floor(values)).any():
+                raise ValueError(f"{name} is {check.brief(given)}; it should hold whole numbers from 0")
             indices = values.astype(np.intp)
             indices.setflags(write=False)
             object.__setattr__(self, name, indices)

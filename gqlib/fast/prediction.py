@@ -10,113 +10,94 @@ depends on (domain, seed, run) alone, so that every setting of a run sees the sa
 The correction is u = σ(1−λ)φ' + (1−σ)(E − λφ') = mix − λφ', computed in the second form, in which σ enters through
 E + σ(φ' − E) alone: where φ' = E, σ drops out to the bit.
 
-Sums run in index order, without fastmath, fused operations or mathematical libraries: the same bits everywhere.
+Arguments are checked here, before the kernels (`gqlib.fast._prediction`) see them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.domains.cart_pole import ACTION_COST, NOISE_DEVIATION, START, STATE_COST, CartPole, G, Walker
+from gqlib.domains.cart_pole import START, CartPole, G, Walker
 from gqlib.domains.finite import Chain, FiniteDomain, Path, WeightedTrajectory
-from gqlib.fast import COMPILE
-from gqlib.fast.rng import normal, uniform
+from gqlib.fast import _prediction as kernel
+from gqlib.rules import LARGEST_WEIGHT
 from gqlib.seeds import SIGMA, TRAJECTORY, words
 
 __all__ = ["trajectory"]
 
-LEARNERS = {"gq": 0, "semi-gradient": 1, "tdc": 2, "gtd2": 3}
+LEARNERS = kernel.LEARNERS
 
 
-@njit(**COMPILE)
-def uniforms(state: Any, rows: Any, columns: Any) -> Any:
-    """A table of uniform numbers, filled row by row."""
-    table = np.empty((rows, columns))
-    for i in range(rows):
-        for j in range(columns):
-            table[i, j] = uniform(state)
-    return table
+_FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 
 
-@njit(**COMPILE)
-def normals(state: Any, rows: Any, columns: Any) -> Any:
-    """A table of standard normal numbers, filled row by row."""
-    table = np.empty((rows, columns))
-    for i in range(rows):
-        for j in range(columns):
-            table[i, j] = normal(state)
-    return table
+def _rows(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT) -> None:
+    """Refuse what is not an array of this form; its numbers are not looked at."""
+    if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
+        raise ValueError(f"{name} is {check.brief(value)}; it should be an array of {dtype} of shape {shape}")
 
 
-@njit(**COMPILE)
-def _pick(cumulative: Any, u: Any) -> Any:
-    """The first index whose cumulative probability exceeds u."""
-    index = 0
-    while cumulative[index] <= u:
-        index += 1
-    return index
-
-
-@njit(**COMPILE)
-def _walk_chain(draws: Any, start: Any, mu: Any, after: Any, ends_on: Any, horizon: Any) -> Any:
-    steps = len(draws) - 1
-    path = np.empty((4, steps), dtype=np.int64)
-    ends = np.empty(steps, dtype=np.bool_)
-    state = _pick(start, draws[0, 2])
-    action = _pick(mu[state], draws[0, 1])
-    age = 0
-    for k in range(steps):
-        path[0, k] = state
-        path[1, k] = action
-        state = _pick(after[state, action], draws[k + 1, 0])
-        action = _pick(mu[state], draws[k + 1, 1])
-        age += 1
-        path[2, k] = state
-        path[3, k] = action
-        ends[k] = ends_on[state] or age == horizon
-        if ends[k]:
-            state = _pick(start, draws[k + 1, 2])
-            action = _pick(mu[state], draws[k + 1, 1])
-            age = 0
-    return path, ends
+def _sound(chain: Any) -> None:
+    """Refuse a chain on which a walk could leave its tables."""
+    check.instance("chain", chain, Chain)
+    start, mu, after = chain.cumulative
+    if np.ndim(mu) != 2 or 0 in np.shape(mu):
+        raise ValueError(f"chain.mu is {check.brief(chain.mu)}; it should have a row for each state")
+    n_states, n_actions = mu.shape
+    _rows("chain.mu", mu, (n_states, n_actions))
+    _rows("chain.start", start, (n_states,))
+    _rows("chain.transitions", after, (n_states, n_actions, n_states))
+    _rows("chain.ends_on", chain.ends_on, (n_states,), _BOOL)
+    check.integer("chain.horizon", chain.horizon, low=0)
+    for name, last in (("start", start[-1]), ("mu", mu[:, -1].min()), ("transitions", after[:, :, -1].min())):
+        if not last == 1.0:
+            raise ValueError(f"chain.{name} sums to {last:g}; it should sum to 1")
 
 
 def walk_chain(chain: Chain, draws: Array) -> Path:
-    """The compiled twin of `Chain.walk`."""
-    (states, actions, arrivals, next_actions), ends = _walk_chain(
+    """The compiled twin of `Chain.walk`, on (T + 1, 3) uniform numbers in [0, 1).
+
+    Examples
+    --------
+    >>> moves, only, first = np.array([[[0.0, 1.0]], [[1.0, 0.0]]]), np.ones((2, 1)), np.array([1.0, 0.0])
+    >>> chain = Chain(moves, only, first, np.array([False, False]))
+    >>> walk_chain(chain, np.full((5, 3), 0.5)).states.tolist()
+    [0, 1, 0, 1]
+    """
+    _sound(chain)
+    numbers = check.array("draws", draws, (None, 3))
+    if numbers.min() < 0.0 or numbers.max() >= 1.0:
+        raise ValueError(f"draws go from {numbers.min():g} to {numbers.max():g}; they should be in [0, 1)")
+    return _walked(chain, numbers)
+
+
+def _walked(chain: Chain, draws: Array) -> Path:
+    (states, actions, arrivals, next_actions), ends = kernel.walk_chain(
         draws, *chain.cumulative, chain.ends_on, chain.horizon
     )
     return Path(states, actions, arrivals, next_actions, ends)
 
 
-@njit(**COMPILE)
-def _walk_pole(draws: Any, start: Any, loop: Any, gain: Any, push: Any, deviation: Any) -> Any:
-    steps = len(draws)
-    states = np.empty((steps + 1, 4))
-    means = np.empty((steps, 4))
-    rewards = np.empty(steps)
-    states[0] = start
-    for k in range(steps):
-        a, b, c, d = states[k, 0], states[k, 1], states[k, 2], states[k, 3]
-        noise = deviation * draws[k, 0]
-        action = gain[0] * a + gain[1] * b + gain[2] * c + gain[3] * d + noise
-        rewards[k] = -(STATE_COST[0] * a * a + STATE_COST[2] * c * c + ACTION_COST * action * action)
-        for i in range(4):
-            means[k, i] = loop[i, 0] * a + loop[i, 1] * b + loop[i, 2] * c + loop[i, 3] * d
-            states[k + 1, i] = means[k, i] + push[i] * noise
-        states[k + 1, 3] += NOISE_DEVIATION * draws[k, 1]
-    return states, means, rewards
-
-
 def walk_pole(walker: Walker, draws: Array) -> tuple[Array, Array, Array]:
-    """The compiled twin of `Walker.walk`."""
-    states, means, rewards = _walk_pole(
-        draws, START, walker.closed_loop, walker.gain, G, walker.action_deviation
-    )
+    """The compiled twin of `Walker.walk`, on (T, 2) standard normal numbers.
+
+    Examples
+    --------
+    >>> from gqlib.domains import cart_pole
+    >>> states, means, rewards = walk_pole(cart_pole().walker, np.zeros((3, 2)))
+    >>> bool((states[1:] == means).all())  # without noise a state is the mean that it comes from
+    True
+    """
+    check.instance("walker", walker, Walker)
+    gain = check.array("walker.gain", walker.gain, (4,))
+    deviation = check.scalar("walker.action_deviation", walker.action_deviation, low=0.0)
+    numbers = check.array("draws", draws, (None, 2))
+    states, means, rewards = kernel.walk_pole(numbers, START, walker.closed_loop, gain, G, deviation)
     return states, means, rewards
 
 
@@ -130,83 +111,114 @@ def trajectory(domain: FiniteDomain | CartPole, steps: int, seed: int, run: int)
     >>> bool((long.phi[:5] == short.phi).all())
     True
     """
+    check.instance("domain", domain, FiniteDomain, CartPole)
+    steps = check.integer("steps", steps, low=1)
+    check.room("steps", steps, steps * 4 * domain.problem.d)
     state = words(seed, run, TRAJECTORY)
     if isinstance(domain, FiniteDomain):
-        return domain.tables.trajectory(walk_chain(domain.chain, uniforms(state, steps + 1, 3)))
-    draws = normals(state, domain.walker.warm_up + steps, 2)
+        _sound(domain.chain)
+        return domain.tables.trajectory(_walked(domain.chain, kernel.uniforms(state, steps + 1, 3)))
+    warm_up = check.integer("domain.walker.warm_up", domain.walker.warm_up, low=0)
+    draws = kernel.normals(state, warm_up + steps, 2)
     return domain.walker.see(draws, walk_pole(domain.walker, draws))
 
 
 def sigma_normals(steps: int, seed: int, run: int) -> Array:
-    """One standard normal number a step for σ, from a stream of its own."""
-    return np.asarray(normals(words(seed, run, SIGMA), steps, 1)[:, 0])
+    """One standard normal number a step for σ, from a stream of its own.
 
-
-@njit(**COMPILE)
-def learn(
-    phi: Any,
-    reward: Any,
-    sampled: Any,
-    expected: Any,
-    ends: Any,
-    rho: Any,
-    sigma: Any,
-    theta0: Any,
-    lam: Any,
-    gamma: Any,
-    alpha: Any,
-    beta: Any,
-    learner: Any,
-    pairs: Any,
-    every: Any,
-    bound: Any,
-) -> Any:
-    """Weights before the first step and after every `every` steps, (T // every + 1, d), and the step of divergence.
-
-    That step is −1 where no weight exceeded `bound`; rows after it are NaN. With `pairs`, TDC and GTD2 bootstrap from
-    the expected features, and φ_k has no weight.
+    Examples
+    --------
+    >>> bool((sigma_normals(8, seed=0, run=0)[:5] == sigma_normals(5, seed=0, run=0)).all())
+    True
     """
-    steps, size = phi.shape
-    kept = np.full((steps // every + 1, size), np.nan)
-    theta, omega, trace, mixed = theta0.copy(), np.zeros(size), np.zeros(size), np.empty(size)
-    kept[0] = theta
-    decay = gamma * lam
-    for k in range(steps):
-        weight = 1.0 if learner < 2 else rho[k]  # of the trace
-        first = 1.0 if learner < 2 or pairs else rho[k]  # of φ_k itself
-        target = value = projected = 0.0
-        for i in range(size):
-            if learner < 2:
-                mixed[i] = expected[k, i] + sigma[k] * (sampled[k, i] - expected[k, i])
-            elif pairs:
-                mixed[i] = expected[k, i]
-            else:
-                mixed[i] = sampled[k, i]
-            target += theta[i] * mixed[i]
-            value += theta[i] * phi[k, i]
-            projected += phi[k, i] * omega[i]
-            trace[i] = decay * weight * trace[i] + first * phi[k, i]
-        delta = reward[k] + gamma * target - value
-        if learner == 1:
-            for i in range(size):
-                theta[i] += alpha * delta * trace[i]
-        elif learner == 3:
-            for i in range(size):
-                theta[i] += alpha * first * projected * (phi[k, i] - gamma * mixed[i])
-                omega[i] += beta * (first * delta - projected) * phi[k, i]
-        else:
-            along = 0.0
-            for i in range(size):
-                along += trace[i] * omega[i]
-            for i in range(size):
-                u = mixed[i] - lam * sampled[k, i] if learner == 0 else (1.0 - lam) * mixed[i]
-                theta[i] += alpha * (delta * trace[i] - gamma * (u * along))
-                omega[i] += beta * (delta * trace[i] - phi[k, i] * projected)
-        for i in range(size):
-            if not abs(theta[i]) <= bound:
-                return kept, k + 1
-        if ends[k]:
-            trace[:] = 0.0
-        if (k + 1) % every == 0:
-            kept[(k + 1) // every] = theta
-    return kept, -1
+    steps = check.integer("steps", steps, low=1)
+    check.room("steps", steps, steps)
+    return np.asarray(kernel.normals(words(seed, run, SIGMA), steps, 1)[:, 0])
+
+
+def prepared(
+    path: WeightedTrajectory,
+    sigma: Array,
+    theta0: Array,
+    *,
+    learner: str,
+    pairs: bool,
+    lam: float,
+    gamma: float,
+    every: int,
+    bound: float = LARGEST_WEIGHT,
+) -> Callable[[float, float], tuple[Array, int]]:
+    """A learner on a trajectory as a function of its step sizes (α, β), for many of them on the same data.
+
+    Parameters
+    ----------
+    path : WeightedTrajectory
+        What the learner sees, T steps with d features; their numbers are not looked at.
+    sigma : ndarray, (T,)
+    theta0 : ndarray, (d,)
+        First weights.
+    learner : {"gq", "semi-gradient", "tdc", "gtd2"}
+    pairs : bool
+        Whether features are those of pairs: then TDC and GTD2 bootstrap from the expected ones, and φ_k has no weight.
+    lam, gamma : float
+    every : int
+        Steps from one row of kept weights to the next.
+    bound : float
+        A weight beyond it has diverged.
+
+    Returns
+    -------
+    callable
+        Of (α, β): weights before the first step and after every `every` steps, (T // every + 1, d), and the step of
+        divergence; that is −1 where no weight exceeded `bound`, and rows after it are NaN.
+
+    Examples
+    --------
+    >>> from gqlib.domains import boyan_chain
+    >>> domain = boyan_chain()
+    >>> path = trajectory(domain, 100, seed=0, run=0)
+    >>> learn = prepared(
+    ...     path, np.full(100, 0.5), domain.theta0, learner="gq", pairs=False, lam=0.5, gamma=1.0, every=50)
+    >>> weights, step = learn(0.1, 0.1)
+    >>> weights.shape, step
+    ((3, 4), -1)
+    """
+    check.instance("path", path, WeightedTrajectory)
+    seen = _seen(path, sigma)
+    _rows("theta0", theta0, (seen.phi.shape[1],))
+    learner, pairs = check.choice("learner", learner, tuple(LEARNERS)), check.flag("pairs", pairs)
+    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
+    every = check.integer("every", every, low=1, high=len(path))
+    method = kernel.Method(LEARNERS[learner], pairs, every, check.scalar("bound", bound, low=0.0, largest=np.inf))
+
+    def learn(alpha: float, beta: float) -> tuple[Array, int]:
+        alpha, beta = check.numbers(alpha=alpha, beta=beta)
+        kept, step = kernel.learn(seen, theta0, kernel.Rates(lam, gamma, alpha, beta), method)
+        return kept, int(step)
+
+    return learn
+
+
+def _seen(path: WeightedTrajectory, sigma: Array) -> kernel.Seen:
+    """The arrays of a trajectory as the kernel takes them, with shapes that fit together."""
+    if np.ndim(path.phi) != 2:
+        raise ValueError(f"path.phi is {check.brief(path.phi)}; it should have a row for each step")
+    shape = path.phi.shape
+    _rows("path.phi", path.phi, shape)
+    _rows("path.phi_next", path.phi_next, shape)
+    _rows("path.phi_next_expected", path.phi_next_expected, shape)
+    _rows("path.reward", path.reward, shape[:1])
+    _rows("path.rho", path.rho, shape[:1])
+    _rows("path.ends", path.ends, shape[:1], _BOOL)
+    _rows("sigma", sigma, shape[:1])
+    return kernel.Seen(path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma)
+
+
+def learn(*arguments: Any) -> tuple[Array, int]:
+    """`prepared` and its function at once, with the arguments in a row, for `gqlib.evaluation.run`."""
+    phi, reward, sampled, expected, ends, rho, sigma, theta0, lam, gamma, alpha, beta, learner, *others = arguments
+    pairs, every, bound = others
+    name = {number: name for name, number in LEARNERS.items()}[learner]
+    path = WeightedTrajectory(phi, reward, sampled, expected, ends, rho)
+    made = prepared(path, sigma, theta0, learner=name, pairs=pairs, lam=lam, gamma=gamma, every=every, bound=bound)
+    return made(alpha, beta)

@@ -1,12 +1,7 @@
-r"""The integer generator of the kernels: uniform and normal numbers that are the same on every machine.
+r"""The kernels' random numbers for Python: uniform and normal numbers that are the same on every machine.
 
-The generator is xoshiro256++ (Blackman and Vigna, 2021): four 64-bit words, shifts, rotations and additions.
-A state is seeded by `gqlib.seeds.words`, and the functions below advance it in place.
-
-Uniform numbers are the upper 53 bits of a word times :math:`2^{-53}`, in [0, 1).
-Normal numbers are :math:`F^{-1}(u)` with the rational approximation of Wichura (1988, AS 241), whose relative
-error is about 1e-16; one word makes one normal number, so streams stay aligned. The logarithm in its tails
-is a fixed series, because that of the C library may differ in its last bit from machine to machine.
+A stream is the state of a xoshiro256++ generator, four words from `gqlib.seeds.words`, which every function advances
+in place by one word for each number. `gqlib.fast._rng` says how the numbers are made.
 
 >>> from gqlib import seeds
 >>> state = seeds.words(7, 0, seeds.START)
@@ -16,13 +11,14 @@ True
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from gqlib.fast import COMPILE
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.fast import _rng
 
 __all__ = [
     "fill_normal",
@@ -33,173 +29,106 @@ __all__ = [
     "uniform",
 ]
 
-_INVERSE_2_53 = 2.0**-53
-_CENTRAL = 0.425  # AS 241 has one formula within this distance of 1/2, one beyond, and one far beyond
-_FAR = 0.5 - 1e-10  # includes all of the third formula
-_DOUBLINGS = (32, 16, 8, 4, 2, 1)
-_U11, _U12 = np.uint64(11), np.uint64(12)
-_U17, _U19, _U23, _U41, _U45 = (np.uint64(k) for k in (17, 19, 23, 41, 45))
+_SMALLEST = 2.0**-63  # the logarithm of the tails is exact above it
+_MOST = 2**53  # whole numbers that a uniform double can tell apart
 
 
-@njit(forceinline=True, **COMPILE)
-def next_u64(state: Any) -> Any:
-    """Next 64-bit word of xoshiro256++; advances `state` in place."""
-    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
-    total = s0 + s3
-    word = ((total << _U23) | (total >> _U41)) + s0
-    s2 ^= s0
-    s3 ^= s1
-    state[0] = s0 ^ s3
-    state[1] = s1 ^ s2
-    state[2] = s2 ^ (s1 << _U17)
-    state[3] = (s3 << _U45) | (s3 >> _U19)
-    return word
+def checked_stream(name: str, value: Any) -> NDArray[np.uint64]:
+    """The state of a generator, checked: four words that are not all zero, in an array that can be changed.
+
+    Parameters
+    ----------
+    name : str
+        What a refusal calls the argument.
+    value : ndarray of uint64, (4,)
+
+    Examples
+    --------
+    >>> checked_stream("state", np.zeros(4, dtype=np.uint64))
+    Traceback (most recent call last):
+    ...
+    ValueError: state is array([0, 0, 0, 0], dtype=uint64); it should be four writeable words of uint64, not all zero
+    """
+    fits = type(value) is np.ndarray and value.dtype == np.uint64 and value.shape == (4,)
+    if not fits or not value.flags.writeable or not value.any():
+        raise ValueError(f"{name} is {check.brief(value)}; it should be four writeable words of uint64, not all zero")
+    words: NDArray[np.uint64] = value
+    return words
 
 
-@njit(**COMPILE)
-def uniform(state: Any) -> Any:
-    """Next uniform double in [0, 1): a multiple of 2**-53."""
-    return np.float64(np.int64(next_u64(state) >> _U11)) * _INVERSE_2_53
+def next_u64(state: NDArray[np.uint64]) -> int:
+    """Next 64-bit word of xoshiro256++.
+
+    Examples
+    --------
+    >>> next_u64(np.array([1, 2, 3, 4], dtype=np.uint64))
+    41943041
+    """
+    return int(_rng.next_u64(checked_stream("state", state)))
 
 
-@njit(**COMPILE)
-def integers(state: Any, n: Any) -> Any:
-    """Next integer in 0..n-1, from one uniform double (its bias is below n * 2**-53)."""
-    return np.int64(uniform(state) * n)
+def uniform(state: NDArray[np.uint64]) -> float:
+    """Next uniform double in [0, 1): a multiple of 2**-53.
+
+    Examples
+    --------
+    >>> state = np.array([1, 2, 3, 4], dtype=np.uint64)
+    >>> uniform(state) == (41943041 >> 11) * 2.0**-53
+    True
+    """
+    return float(_rng.uniform(checked_stream("state", state)))
 
 
-@njit(forceinline=True, **COMPILE)
-def _log_below_one(x: Any) -> Any:
-    """Natural logarithm of 2**-63 < x < 1: doublings to m near 1, then the series of 2 atanh((m - 1)/(m + 1))."""
-    # Without branches, so that a loop over this can be vectorised.
-    m, doublings = x, 0.0
-    for k in _DOUBLINGS:
-        small = m < 2.0**-k
-        m = m * 2.0**k if small else m
-        doublings = doublings + k if small else doublings
-    small = m < 0.7071067811865476
-    m = m * 2.0 if small else m
-    doublings = doublings + 1.0 if small else doublings
-    s = (m - 1.0) / (m + 1.0)
-    z = s * s
-    series = 1.0 / 23.0
-    for k in range(21, 0, -2):
-        series = series * z + 1.0 / k
-    return 2.0 * s * series - doublings * 0.6931471805599453
+def integers(state: NDArray[np.uint64], n: int) -> int:
+    """Next integer in 0..n-1, from one uniform double (its bias is below n * 2**-53).
+
+    Examples
+    --------
+    >>> from gqlib import seeds
+    >>> state = seeds.words(7, 0, seeds.START)
+    >>> {integers(state, 3) for _ in range(50)}
+    {0, 1, 2}
+    """
+    return int(_rng.integers(checked_stream("state", state), check.integer("n", n, low=1, high=_MOST)))
 
 
-@njit(forceinline=True, **COMPILE)
-def _ratio_central(r: Any) -> Any:
-    """AS 241 for u within 0.425 of 1/2."""
-    p = 2509.0809287301226727 * r + 33430.575583588128105
-    p = p * r + 67265.770927008700853
-    p = p * r + 45921.953931549871457
-    p = p * r + 13731.693765509461125
-    p = p * r + 1971.5909503065514427
-    p = p * r + 133.14166789178437745
-    p = p * r + 3.387132872796366608
-    q = 5226.495278852545925 * r + 28729.085735721942674
-    q = q * r + 39307.89580009271061
-    q = q * r + 21213.794301586595867
-    q = q * r + 5394.1960214247511077
-    q = q * r + 687.1870074920579083
-    q = q * r + 42.313330701600911252
-    q = q * r + 1.0
-    return p / q
+def normal_quantile(u: float) -> float:
+    """Quantile of the standard normal law for 2**-63 < u < 1 (Wichura 1988, AS 241).
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.975), 4)
+    1.96
+    """
+    number = check.scalar("u", u, low=_SMALLEST, high=1.0, open_low=True, open_high=True)
+    return float(_rng.normal_quantile(number))
 
 
-@njit(forceinline=True, **COMPILE)
-def _ratio_tail(r: Any) -> Any:
-    """AS 241 for the tails up to r = sqrt(-log u) = 5."""
-    r = r - 1.6
-    p = 7.7454501427834140764e-4 * r + 0.0227238449892691845833
-    p = p * r + 0.24178072517745061177
-    p = p * r + 1.27045825245236838258
-    p = p * r + 3.64784832476320460504
-    p = p * r + 5.7694972214606914055
-    p = p * r + 4.6303378461565452959
-    p = p * r + 1.42343711074968357734
-    q = 1.05075007164441684324e-9 * r + 5.475938084995344946e-4
-    q = q * r + 0.0151986665636164571966
-    q = q * r + 0.14810397642748007459
-    q = q * r + 0.68976733498510000455
-    q = q * r + 1.6763848301838038494
-    q = q * r + 2.05319162663775882187
-    q = q * r + 1.0
-    return p / q
+def normal(state: NDArray[np.uint64]) -> float:
+    """Next standard normal double, from one word.
+
+    Examples
+    --------
+    >>> from gqlib import seeds
+    >>> one, same = seeds.words(7, 0, seeds.SIGMA), seeds.words(7, 0, seeds.SIGMA)
+    >>> abs(normal(one) - normal_quantile(uniform(same))) < 1e-12
+    True
+    """
+    return float(_rng.normal(checked_stream("state", state)))
 
 
-@njit(**COMPILE)
-def _ratio_far_tail(r: Any) -> Any:
-    """AS 241 beyond r = 5, that is u < 1.4e-11."""
-    r = r - 5.0
-    p = 2.01033439929228813265e-7 * r + 2.71155556874348757815e-5
-    p = p * r + 0.0012426609473880784386
-    p = p * r + 0.026532189526576123093
-    p = p * r + 0.29656057182850489123
-    p = p * r + 1.7848265399172913358
-    p = p * r + 5.4637849111641143699
-    p = p * r + 6.6579046435011037772
-    q = 2.04426310338993978564e-15 * r + 1.4215117583164458887e-7
-    q = q * r + 1.8463183175100546818e-5
-    q = q * r + 7.868691311456132591e-4
-    q = q * r + 0.0148753612908506148525
-    q = q * r + 0.13692988092273580531
-    q = q * r + 0.59983220655588793769
-    q = q * r + 1.0
-    return p / q
-
-
-@njit(**COMPILE)
-def normal_quantile(u: Any) -> Any:
-    """Quantile of the standard normal law for 0 < u < 1 (Wichura 1988, AS 241)."""
-    centred = u - 0.5
-    if abs(centred) <= _CENTRAL:
-        return centred * _ratio_central(0.180625 - centred * centred)
-    tail = u if centred < 0.0 else 1.0 - u
-    r = math.sqrt(-_log_below_one(tail))
-    z = _ratio_tail(r) if r <= 5.0 else _ratio_far_tail(r)
-    return -z if centred < 0.0 else z
-
-
-@njit(forceinline=True, **COMPILE)
-def _next_open(state: Any) -> Any:
-    """Next uniform double in the open interval (0, 1): (j + 1/2) 2**-52."""
-    return (2.0 * np.float64(np.int64(next_u64(state) >> _U12)) + 1.0) * _INVERSE_2_53
-
-
-@njit(**COMPILE)
-def normal(state: Any) -> Any:
-    """Next standard normal double, from one word."""
-    return normal_quantile(_next_open(state))
-
-
-@njit(**COMPILE)
-def fill_normal(state: Any, out: Any) -> None:
+def fill_normal(state: NDArray[np.uint64], out: Array) -> None:
     """The next ``out.size`` normal doubles, the same as from :func:`normal`, faster in blocks.
 
-    Each formula of the quantile is applied to all numbers that may need it, without a branch, so that the
-    compiler can use vectors.
+    Examples
+    --------
+    >>> from gqlib import seeds
+    >>> block, single = np.empty(3), seeds.words(7, 0, seeds.SIGMA)
+    >>> fill_normal(seeds.words(7, 0, seeds.SIGMA), block)
+    >>> block.tolist() == [normal(single) for _ in range(3)]
+    True
     """
-    size = out.size
-    centred = np.empty(size)
-    for k in range(size):
-        centred[k] = _next_open(state) - 0.5
-    where = np.empty(size + 1, dtype=np.int64)
-    for k in range(size):
-        c = centred[k]
-        out[k] = c * _ratio_central(0.180625 - c * c)
-    count = np.int64(0)
-    for k in range(size):
-        where[count] = k
-        count += np.int64(abs(centred[k]) > _CENTRAL)
-    tails = np.empty(count)
-    for j in range(count):
-        tails[j] = 0.5 - abs(centred[where[j]])
-    for j in range(count):
-        tails[j] = _ratio_tail(math.sqrt(-_log_below_one(tails[j])))
-    for j in range(count):
-        k = where[j]
-        out[k] = math.copysign(tails[j], centred[k])
-        if abs(centred[k]) > _FAR:
-            out[k] = normal_quantile(centred[k] + 0.5)
+    words = checked_stream("state", state)
+    if type(out) is not np.ndarray or out.dtype != np.float64 or out.ndim != 1 or not out.flags.writeable:
+        raise ValueError(f"out is {check.brief(out)}; it should be an array of float64 with one axis, not read-only")
+    _rng.fill_normal(words, out)

@@ -1,6 +1,6 @@
 """What the compiled learner is measured against: a loop that learns nothing, and a compiled dense update.
 
-Both use the car, the look-up table, the choice of actions and the random streams of `gqlib.fast.control`, under the
+Both use the car, the look-up table, the choice of actions and the random streams of `gqlib.fast._control`, under the
 same rules for reproducibility. The dense update serves `gqlib.control.corrected` too.
 """
 
@@ -10,53 +10,53 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+from gqlib._validate import Array
 from gqlib.fast import COMPILE
-from gqlib.fast.car import GOAL, advance, behave, cosine, find_row, greedy_action, pick, start
-from gqlib.fast.rng import uniform
+from gqlib.fast._car import GOAL, advance, behave, cosine, find_row, greedy_action, pick, start
+from gqlib.fast._records import Rates, Streams, Variant, World
+from gqlib.fast._rng import uniform
 from gqlib.rules import DIVERGED_ABOVE
 
-# The switches of `dense_run` for the paper's own update: neither u nor c weighted, and w = phi'.
-PAPER = (False, False, 1.0, 0.0, 0.0, 0.0)
+# The paper's own update, Equations (25) and (26): neither u nor c weighted, and w = phi'.
+PAPER = Variant(weight_u=False, weight_c=False, on_next=1.0, on_ratio=0.0, on_mu=0.0, on_pi=0.0)
 
 
 @njit(forceinline=True, **COMPILE)
 def action_value(theta: Any, table: Any, first: Any, shape: Any) -> Any:
     """Sum of K weights."""
+    tilings = len(shape)
     total, other = 0.0, 0.0
-    for k in range(0, len(shape) - 1, 2):
+    for k in range(0, tilings - 1, 2):
         total += theta[table[first + k]]
         other += theta[table[first + k + 1]]
-    if len(shape) % 2:
-        total += theta[table[first + len(shape) - 1]]
+    if tilings % 2:
+        total += theta[table[first + tilings - 1]]
     return total + other
 
 
 @njit(forceinline=True, **COMPILE)
 def action_values(theta: Any, table: Any, row: Any, shape: Any) -> Any:
     """The values of the three actions in the state of a row."""
+    tilings = len(shape)
     q0 = action_value(theta, table, row, shape)
-    q1 = action_value(theta, table, row + len(shape), shape)
-    q2 = action_value(theta, table, row + 2 * len(shape), shape)
+    q1 = action_value(theta, table, row + tilings, shape)
+    q2 = action_value(theta, table, row + 2 * tilings, shape)
     return q0, q1, q2
 
 
 @njit(nogil=True, **COMPILE)
 def bare_run(
-    table: Any,
-    width: Any,
-    edges_x: Any,
-    edges_v: Any,
-    grid: Any,
-    shape: Any,
-    theta: Any,
-    steps_out: Any,
-    starts: Any,
-    behaviour: Any,
-    max_steps: Any,
-    epsilon: Any,
-) -> Any:
-    """Car, tiles, action values and choice, without learning: what any learner pays."""
+    world: World, theta: Array, steps_out: NDArray[np.int32], streams: Streams, max_steps: int, epsilon: float
+) -> int:
+    """Car, tiles, action values and choice, without learning: what any learner pays.
+
+    `theta` has a weight for each place, and `steps_out` takes the steps of each episode, negative where the step limit
+    cut it off. Returns the sum of `steps_out`.
+    """
+    table, width, edges_x, edges_v, grid, shape = world
+    starts, behaviour = streams
     third = epsilon / 3.0
     for episode in range(steps_out.size):
         x, v = start(uniform(starts)), 0.0
@@ -75,42 +75,29 @@ def bare_run(
             q0, q1, q2 = action_values(theta, table, row, shape)
             action = behave(greedy_action(q0, q1, q2), epsilon, third, behaviour)
         steps_out[episode] = steps
-    return steps_out.sum()
+    return int(steps_out.sum())
 
 
 @njit(nogil=True, **COMPILE)
 def dense_run(
-    table: Any,
-    width: Any,
-    edges_x: Any,
-    edges_v: Any,
-    grid: Any,
-    shape: Any,
-    theta: Any,
-    steps_out: Any,
-    starts: Any,
-    behaviour: Any,
-    max_steps: Any,
-    sigma: Any,
-    lam: Any,
-    gamma: Any,
-    alpha: Any,
-    eta: Any,
-    epsilon: Any,
-    weight_u: Any,
-    weight_c: Any,
-    on_next: Any,
-    on_ratio: Any,
-    on_mu: Any,
-    on_pi: Any,
-) -> Any:
+    world: World,
+    theta: Array,
+    steps_out: NDArray[np.int32],
+    streams: Streams,
+    max_steps: int,
+    sigma: float,
+    rates: Rates,
+    variant: Variant,
+) -> int:
     """GQ(sigma, lambda) in a variant of `gqlib.learners.corrected`, greedy target: loops over all p weights and traces.
 
-    w = (on_next + on_ratio rho') phi' + on_mu E_mu phi + on_pi E_pi phi says which variant it is, with u and c weighted
-    or not; `PAPER` makes it Equations (25) and (26) as printed. Features are still active indices, so that the dense
-    part is the trace alone: its decay, its inner product with omega, and the change of theta and omega along it.
-    `theta` is changed in place. Returns the episode of divergence or -1.
+    Features are still active indices, so that the dense part is the trace alone: its decay, its inner product with
+    omega, and the change of theta and omega along it. `theta` is changed in place, and `steps_out` is filled as by
+    `bare_run`. Returns the episode of divergence or -1.
     """
+    table, width, edges_x, edges_v, grid, shape = world
+    starts, behaviour = streams
+    lam, gamma, alpha, eta, epsilon = rates
     tilings, p = len(shape), theta.size
     third, beta = epsilon / 3.0, eta * alpha
     ratio = 1.0 / (1.0 - 2.0 * third)
@@ -131,7 +118,7 @@ def dense_run(
             phi_omega = action_value(omega, table, first, shape)
             x, v = advance(x, v, np.float64(action - 1), slope)
             slope = cosine(3.0 * x)
-            decay = gamma * lam * (rho if weight_c else 1.0)
+            decay = gamma * lam * (rho if variant.weight_c else 1.0)
             for i in range(p):
                 trace[i] *= decay
             for j in range(tilings):
@@ -147,7 +134,7 @@ def dense_run(
                 greedy = greedy_action(q0, q1, q2)
                 action = behave(greedy, epsilon, third, behaviour)
                 rho = ratio if action == greedy else 0.0
-                on_sampled = sigma * (rho if weight_u else 1.0)
+                on_sampled = sigma * (rho if variant.weight_u else 1.0)
                 best = pick(greedy, q0, q1, q2)
                 delta += gamma * (on_sampled * pick(action, q0, q1, q2) + (1.0 - sigma) * best)
             if not abs(delta) < DIVERGED_ABOVE:
@@ -161,12 +148,12 @@ def dense_run(
                 steps = k + 1
                 break
             factor = alpha * gamma * trace_omega
-            on_sampled -= lam * (on_next + on_ratio * rho)
-            on_greedy = 1.0 - sigma - lam * (on_pi + on_mu * (1.0 - epsilon))
+            on_sampled -= lam * (variant.on_next + variant.on_ratio * rho)
+            on_greedy = 1.0 - sigma - lam * (variant.on_pi + variant.on_mu * (1.0 - epsilon))
             for j in range(tilings):
                 theta[table[row + action * tilings + j]] -= factor * on_sampled
                 theta[table[row + greedy * tilings + j]] -= factor * on_greedy
-            if on_mu > 0.0:
+            if variant.on_mu > 0.0:
                 for j in range(3 * tilings):
                     theta[table[row + j]] += factor * lam * third
         steps_out[episode] = steps

@@ -9,7 +9,7 @@ from numba import njit
 
 from gqlib.domains import mountain_car
 from gqlib.fast import COMPILE
-from gqlib.fast.rng import uniform
+from gqlib.fast._rng import uniform
 from gqlib.rules import TIE
 
 GOAL = mountain_car.GOAL

@@ -24,14 +24,15 @@ with c = 1, g = 0, on the rows whose trace is not zero. Rounding errors grow lik
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from gqlib.fast import COMPILE
-from gqlib.fast.car import GOAL, advance, behave, cosine, find_row, greedy_action, natural, pick, start
-from gqlib.fast.rng import fill_normal, normal, uniform
+from gqlib.fast._car import GOAL, advance, behave, cosine, find_row, greedy_action, natural, pick, start
+from gqlib.fast._records import Limits, Memory, Rates, Sigma, Streams, Switch, Target, World
+from gqlib.fast._rng import fill_normal, normal, uniform
 from gqlib.rules import DIVERGED_ABOVE
 
 # Measured (`gq bench`): flushing at 1e-3 costs less than a nanosecond per step more than never, and leaves errors of
@@ -45,19 +46,30 @@ DRAWN = {"step": 0, "episode": 1, "run": 2}
 PER_STEP, PER_EPISODE, PER_RUN = 0, 1, 2
 
 
+class Late(NamedTuple):
+    """What the lagged reading has still to apply: factor and sigma, and the row with its chosen and greedy action."""
+
+    factor: float
+    sigma: float
+    row: int
+    action: int
+    greedy: int
+
+
 @njit(forceinline=True, **COMPILE)
 def gather(weights: Any, table: Any, first: Any, shape: Any) -> Any:
     """Sums of T and E over the K rows of one action."""
     # Two partial sums each, since one addition has to wait for the one before.
+    tilings = len(shape)
     t, e, other_t, other_e = 0.0, 0.0, 0.0, 0.0
-    for k in range(0, len(shape) - 1, 2):
+    for k in range(0, tilings - 1, 2):
         i, j = 4 * np.int64(table[first + k]), 4 * np.int64(table[first + k + 1])
         t += weights[i]
         e += weights[i + 1]
         other_t += weights[j]
         other_e += weights[j + 1]
-    if len(shape) % 2:
-        i = 4 * np.int64(table[first + len(shape) - 1])
+    if tilings % 2:
+        i = 4 * np.int64(table[first + tilings - 1])
         t += weights[i]
         e += weights[i + 1]
     return t + other_t, e + other_e
@@ -80,26 +92,25 @@ def add_theta(weights: Any, table: Any, first: Any, shape: Any, amount: Any) -> 
 
 
 @njit(forceinline=True, **COMPILE)
-def target_weight(action: Any, greedy: Any, share: Any, soft: Any) -> Any:
-    """Probability of an action under the target policy; `share` is that of each action that is not greedy."""
+def target_weight(action: Any, greedy: Any, share: Any, soft: Switch) -> Any:
+    """Probability of an action under the target policy; if `soft`, `share` is that of each that is not greedy."""
     if len(soft) > 0:
         return 1.0 - 2.0 * share if action == greedy else share
     return 1.0 if action == greedy else 0.0
 
 
 @njit(forceinline=True, **COMPILE)
-def correct_other(
-    weights: Any, table: Any, row: Any, shape: Any, action: Any, other: Any, amount: Any
-) -> Any:
+def correct_other(weights: Any, table: Any, row: Any, shape: Any, action: Any, other: Any, amount: Any) -> Any:
     """Add to T on the rows of another action than the chosen one; returns the change of the chosen one's value."""
-    add_theta(weights, table, natural(row + other * len(shape)), shape, amount)
+    tilings = len(shape)
+    add_theta(weights, table, natural(row + other * tilings), shape, amount)
     # The inner products (0, 1), (0, 2), (1, 2) of the features follow the three squares.
-    return amount * np.float64(table[natural(row + 3 * len(shape) + 2 + action + other)])
+    return amount * np.float64(table[natural(row + 3 * tilings + 2 + action + other)])
 
 
 @njit(forceinline=True, **COMPILE)
 def correct_others(
-    weights: Any, table: Any, row: Any, shape: Any, action: Any, greedy: Any, amount: Any, share: Any, soft: Any
+    weights: Any, table: Any, row: Any, shape: Any, action: Any, greedy: Any, amount: Any, share: Any, soft: Switch
 ) -> Any:
     """Correction along E_pi phi, except for the chosen action; returns the change of the chosen one's value."""
     change = 0.0
@@ -114,25 +125,14 @@ def correct_others(
 
 
 @njit(**COMPILE)
-def correct_late(
-    weights: Any,
-    table: Any,
-    row: Any,
-    shape: Any,
-    action: Any,
-    greedy: Any,
-    factor: Any,
-    sigma: Any,
-    lam: Any,
-    share: Any,
-    soft: Any,
-) -> None:
+def correct_late(weights: Any, table: Any, shape: Any, late: Late, lam: Any, share: Any, soft: Switch) -> None:
     """Whole correction of the step before, for the lagged reading."""
-    amount = -factor * (1.0 - sigma)
-    if len(soft) > 0 or action != greedy:
-        correct_others(weights, table, row, shape, action, greedy, amount, share, soft)
-    weight = target_weight(action, greedy, share, soft)
-    add_theta(weights, table, natural(row + action * len(shape)), shape, amount * weight - factor * (sigma - lam))
+    amount = -late.factor * (1.0 - late.sigma)
+    if len(soft) > 0 or late.action != late.greedy:
+        correct_others(weights, table, late.row, shape, late.action, late.greedy, amount, share, soft)
+    weight = target_weight(late.action, late.greedy, share, soft)
+    first = natural(late.row + late.action * len(shape))
+    add_theta(weights, table, first, shape, amount * weight - late.factor * (late.sigma - lam))
 
 
 @njit(**COMPILE)
@@ -163,60 +163,47 @@ def noisy(mean: Any, noise: Any, clipped: Any, z: Any) -> Any:
 
 @njit(nogil=True, **COMPILE)
 def run(
-    table: Any,
-    width: Any,
-    edges_x: Any,
-    edges_v: Any,
-    grid: Any,
-    shape: Any,
-    weights: Any,
-    live: Any,
-    steps_out: Any,
-    starts: Any,
-    behaviour: Any,
-    sigmas: Any,
-    max_steps: Any,
-    sigma_mean: Any,
-    sigma_noise: Any,
-    sigma_drawn: Any,
-    sigma_clipped: Any,
-    sigma_decay: Any,
-    lam: Any,
-    gamma: Any,
-    alpha: Any,
-    eta: Any,
-    epsilon: Any,
-    share: Any,
-    soft: Any,
-    lagged: Any,
-    flush_below: Any,
-) -> Any:
+    world: World,
+    memory: Memory,
+    streams: Streams,
+    sigmas: Sigma,
+    rates: Rates,
+    target: Target,
+    lagged: Switch,
+    limits: Limits,
+) -> int:
     """Run all episodes of one run; returns the episode in which it diverged, or -1.
 
-    `table` is flat, with rows of `width`. Three tuples of which only the length counts tell the compiler what is
-    fixed: `shape` has one entry for each tiling, `soft` is empty if the target policy is greedy and has one entry
-    if it is epsilon-greedy, `lagged` likewise for the lagged reading. `weights` holds T, E, W and a gap for
-    each place; at the end theta, 0, omega. `live` has room for all rows that can have a trace.
-    `steps_out` takes the steps of each episode, negative where the step limit cut it off. The next state comes
-    first in the loop: it depends on the action alone, and the processor can work on it while the update waits
-    for its sums.
+    Weights and traces are zero at first; the semi-gradient method has eta = 0. With `lagged` on, the correction uses
+    the v of the step before, as Algorithm 1 is printed.
+
+    Notes
+    -----
+    The next state comes first in the loop: it depends on the action alone, and the processor can work on it while the
+    update waits for its sums.
     """
+    # Here and not in the loop: see `gqlib.fast._records`.
+    table, width, edges_x, edges_v, grid, shape = world
+    weights, live, steps_out = memory
+    starts, behaviour = streams
+    mean, noise, drawn, clipped, sigma_decay, sigma_stream = sigmas
+    lam, gamma, alpha, eta, epsilon = rates
+    soft, share = target
+    max_steps, flush_below = limits
     tilings = len(shape)
     decay = gamma * lam
     inverse_decay = 1.0 / decay if decay > 0.0 else 0.0
     beta = eta * alpha
     third = epsilon / 3.0
     live_count = 0
-    # What the lagged reading still has to apply: its factor, sigma, row, chosen and greedy action.
-    late_factor, late_sigma = 0.0, 0.0
-    late_row, late_action, late_greedy = 0, 0, 0
+    late = Late(0.0, 0.0, 0, 0, 0)
     z_block, z_used = np.empty(BLOCK), BLOCK
-    sigma_per_step = sigma_drawn == PER_STEP and sigma_noise > 0.0
-    z = normal(sigmas) if sigma_drawn == PER_RUN else 0.0
+    sigma_per_step = drawn == PER_STEP and noise > 0.0
+    z = normal(sigma_stream) if drawn == PER_RUN else 0.0
     for episode in range(steps_out.size):
-        if sigma_drawn == PER_EPISODE:
-            z = normal(sigmas)
-        sigma = noisy(sigma_mean, sigma_noise, sigma_clipped, z)
+        if drawn == PER_EPISODE:
+            z = normal(sigma_stream)
+        sigma = noisy(mean, noise, clipped, z)
         c, inverse_c, g, m, n, waiting = 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
         x, v = start(uniform(starts)), 0.0
         slope = cosine(3.0 * x)
@@ -235,9 +222,9 @@ def run(
             next_row = find_row(x, v, edges_x, edges_v, grid, width)
             if sigma_per_step:
                 if z_used == BLOCK:
-                    fill_normal(sigmas, z_block)
+                    fill_normal(sigma_stream, z_block)
                     z_used = 0
-                sigma = noisy(sigma_mean, sigma_noise, sigma_clipped, z_block[natural(z_used)])
+                sigma = noisy(mean, noise, clipped, z_block[natural(z_used)])
                 z_used += 1
 
             # e = gamma lam e + phi, with what waits for the rows of phi, and omega -= beta phi (phi . omega)
@@ -289,11 +276,9 @@ def run(
             # theta += alpha delta e, omega += beta delta e, and the correction of theta
             factor = alpha * gamma * m
             g += alpha * delta * c
-            if len(lagged) > 0 and late_factor != 0.0:
-                correct_late(
-                    weights, table, late_row, shape, late_action, late_greedy, late_factor, late_sigma, lam, share, soft
-                )
-                late_factor = 0.0
+            if len(lagged) > 0 and late.factor != 0.0:
+                correct_late(weights, table, shape, late, lam, share, soft)
+                late = Late(0.0, 0.0, 0, 0, 0)
             if x >= GOAL:
                 steps = k + 1
                 break
@@ -302,8 +287,7 @@ def run(
             sum_t, sum_e = pick(action, t0, t1, t2), pick(action, e0, e1, e2)
             if len(lagged) > 0:
                 sum_t, _ = gather(weights, table, first, shape)
-                late_factor, late_sigma = alpha * gamma * m, sigma
-                late_row, late_action, late_greedy = row, action, greedy
+                late = Late(alpha * gamma * m, sigma, row, action, greedy)
             else:
                 amount = -factor * (1.0 - sigma)
                 weight = target_weight(action, greedy, share, soft)
@@ -315,5 +299,5 @@ def run(
             add_theta(weights, table, first, shape, waiting)
         steps_out[episode] = steps
         live_count = flush(weights, live, live_count, g, eta * g, 0.0)
-        sigma_mean *= sigma_decay
+        mean *= sigma_decay
     return -1
