@@ -87,6 +87,7 @@ def emphasis(problem: PredictionProblem, lam: float, interest: ArrayLike | None 
 
 def _trace(problem: PredictionProblem, lam: float, interest: ArrayLike | None) -> Array:
     """(I − γλP^πᵀ)⁻¹ diag(g) Φ, (n, d): row j is ξ_j E[e_k | index j]."""
+    lam = check.scalar("lam", lam, low=0.0, high=1.0)
     weighed = emphasis(problem, lam, interest)[:, None] * problem.features
     return np.asarray(np.linalg.solve(np.eye(problem.n) - problem.gamma * lam * problem.p_pi.T, weighed))
 

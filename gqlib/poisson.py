@@ -244,6 +244,7 @@ def poisson_solution(problem: PredictionProblem, tables: VariantTables, lam: flo
     >>> bool(np.allclose(poisson_solution(p, tables, 0.9, 2.0).J, joint_matrix(p, 0.0, 0.9, 2.0)))
     True
     """
+    lam = check.scalar("lam", lam, low=0.0, high=1.0)
     H, h = gq_increments(problem, tables, lam, eta)
     chain, xi, decay = problem.p_mu, problem.xi, problem.gamma * lam
     if np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE or (problem.p_trace != chain).any():
@@ -293,6 +294,7 @@ def limit_noise(
     >>> float(np.abs(limit_noise(p, tables, 0.0, 1.0)).max()) < 1e-12
     True
     """
+    lam, eta = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("eta", eta, low=0.0)
     found = poisson_solution(problem, tables, lam, eta)
     n, d, gamma, phi = problem.n, problem.d, problem.gamma, problem.features
     decay, chi, theta = gamma * lam, found.chi, found.solution[:d]

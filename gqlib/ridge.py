@@ -125,8 +125,10 @@ def kappa_crossings(a: ArrayLike, m: ArrayLike, eta: float) -> Array:
     """
     a, constant, slope = _family(a, m, eta)
     roots = np.linalg.eigvals(a)
-    with contextlib.suppress(np.linalg.LinAlgError):  # as in gqlib.timescales: the grid remains
+    # As in gqlib.timescales, where QZ fails the grid remains; a root that overflows is none.
+    with contextlib.suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
         roots = np.concatenate([roots, pencil_roots(bialternate(constant), bialternate(slope))])
+    roots = roots[np.isfinite(roots)]
     real = (np.abs(roots.imag) < np.sqrt(EPS) * np.abs(roots)) & (roots.real > 0.0)
     knots = np.unique(np.concatenate([np.linalg.norm(a, 2) * GRID, roots.real[real]]))
     # One point inside each piece between neighbours: there the sign is constant.

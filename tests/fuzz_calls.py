@@ -338,6 +338,6 @@ def call(key: str) -> dict[str, Any]:
     for name in [*(f"{base.__module__}.{base.__name__}" for base in bases), key]:
         special |= EXCEPTIONS.get(name.removeprefix("gqlib."), {})
     found = {p.name: derive(key, p) for p in named if p.name not in special}
-    fits = special.keys() if len(named) < len(parameters) else parameters.keys() & special.keys()
+    fits = [name for name in special if name in parameters or len(named) < len(parameters)]
     found |= {name: special[name]() if callable(special[name]) else special[name] for name in fits}
     return {name: value.copy() if isinstance(value, np.ndarray | dict) else value for name, value in found.items()}

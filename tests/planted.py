@@ -53,7 +53,7 @@ ERRORS = (
         "phi.row(path[0]).T * delta(*path[-2:])",
         "delta(*path[-2:]).T * phi.row(path[0])",
     ),
-    Planted("expected_update", "transpose", "rho * P_mu.T, weighted", "rho * P_mu, weighted"),
+    Planted("expected_update", "transpose", "decay * P_mu.T, weighted", "decay * P_mu, weighted"),
     Planted("instability", "sign", "weights = weights + 0.01 * example @", "weights = weights - 0.01 * example @"),
     Planted("instability", "factor", "(gamma * (9 + lam) - 10) / (8 *", "(gamma * (9 + lam) - 10) / (4 *"),
     Planted("what_it_converges_to", "sign", "gamma * sigma * (Pm - Pp) * q", "gamma * sigma * (Pp - Pm) * q"),

@@ -88,7 +88,7 @@ def test_a_table_has_the_values_of_the_target(lam):
 
 
 def test_the_means_by_simulation():
-    runs, steps, lam = 4000, 60, 0.5
+    runs, steps, lam = 4000, 60, 0.3
     p = two_state(0.5, rewards=[[1.0, -0.5], [1.0, -0.5]]).problem
     walks = pair_walks(p, runs, steps, np.random.default_rng(3))
     ahead = p.p_pi @ p.features

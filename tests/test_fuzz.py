@@ -1,7 +1,7 @@
 """Bad input, everywhere: each public function and each command line takes it with a finite, documented result or
 refuses it with a ValueError that names an argument (a command line: in one line, with exit code 2). Nothing else.
 
-A case is a valid call (`fuzz_calls.CALLS`) of which one or two arguments are replaced by hostile values: things of the
+A case is a valid call (`fuzz_calls.call`) of which one or two arguments are replaced by hostile values: things of the
 wrong type, numbers that are not finite or out of any range, arrays of wrong shapes, chains that are none. A seed
 decides all cases. 500 of them are run by default; the environment variable GQ_FUZZ_CASES asks for another number, as in
 

@@ -48,8 +48,9 @@ def test_every_direct_dependency_is_locked():
 
 
 def test_set_up_installs_nothing_without_a_hash():
-    recipe = MAKEFILE[MAKEFILE.index("$(STAMP): requirements.lock") :].split("\n\n")[0]
-    installs = [line for line in recipe.splitlines() if "pip install" in line]
+    recipes = [block for block in MAKEFILE.split("\n\n") if re.search(r"^\$\((LOCKED|STAMP)\):", block, re.MULTILINE)]
+    installs = [line for block in recipes for line in block.splitlines() if "pip install" in line]
+    assert len(re.findall("pip install", MAKEFILE)) == len(installs) + MAKEFILE.count("-m pip install uv")
     assert len(installs) == 2
     assert "--require-hashes -r requirements.lock" in installs[0]
     assert installs[1].endswith("--no-deps --no-build-isolation -e .")

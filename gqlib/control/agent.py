@@ -81,9 +81,11 @@ class TileCoder:
         self.scale = sides / (self.high - self.low)
         self.actions = check.integer("actions", actions, low=1)
         self.tilings = check.integer("tilings", tilings, low=1)
-        check.room("actions", actions, actions * check.integer("memory", memory, low=1))
-        check.room("tilings", tilings, actions * tilings)
-        self._table = IHT(check.integer("memory", memory, low=1))
+        memory = check.integer("memory", memory, low=1)
+        check.room("memory", memory, memory)
+        check.room("actions", self.actions, self.actions * memory)
+        check.room("tilings", self.tilings, self.actions * self.tilings)
+        self._table = IHT(memory)
         self._known: dict[tuple[int, ...], np.typing.NDArray[np.intp]] = {}
 
     @property

@@ -42,6 +42,7 @@ def corrected_car(setting: ControlSetting, variant: str, runs: int, seed: int) -
     check.instance("setting", setting, ControlSetting)
     variant = check.choice("variant", variant, VARIANTS)
     runs = check.integer("runs", runs, low=1)
+    check.room("runs", runs, runs * setting.episodes)
     check.integer("seed", seed, low=0)
     check.room("runs", runs, runs * setting.episodes)
     plain = (setting.target, setting.method, setting.v, setting.sigma_noise, setting.sigma_decay)

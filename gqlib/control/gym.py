@@ -226,9 +226,9 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
     check.instance("setting", setting, GymSetting)
     import gymnasium
 
-    check.room("runs", runs, check.integer("runs", runs, low=1) * setting.episodes)
-    check.integer("seed", seed, low=0)
-    check.integer("first_run", first_run, low=0)
+    runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
+    first_run = check.integer("first_run", first_run, low=0)
+    check.room("runs", runs, runs * setting.episodes)
     options = json.loads(setting.options)
     kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": []}
     for run in range(first_run, first_run + runs):

@@ -134,9 +134,8 @@ def run_control(
     ((2, 3), False)
     """
     check.instance("setting", setting, ControlSetting)
-    check.integer("runs", runs, low=1)
-    check.integer("seed", seed, low=0)
-    check.integer("first_run", first_run, low=0)
+    runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
+    first_run = check.integer("first_run", first_run, low=0)
     check.choice("engine", engine, ENGINES)
     check.flag("weights", weights)
     check.room("runs", runs, runs * (setting.episodes + (2 * setting.p if weights else 0)))

@@ -61,7 +61,8 @@ class Domain:
 
     def trajectory(self, steps: int, rng: np.random.Generator) -> Trajectory:
         """A trajectory of `steps` steps; every random number comes from `rng`."""
-        check.room("steps", steps, 4 * self.problem.d * check.integer("steps", steps, low=1))
+        steps = check.integer("steps", steps, low=1)
+        check.room("steps", steps, 4 * self.problem.d * steps)
         return self.sampler(steps, check.generator("rng", rng))
 
 

@@ -32,7 +32,7 @@ def random_walk(length: int = 19, gamma: float = 1.0) -> TabularTask:
     >>> walk.mdp.v(walk.uniform_policy())[[1, 15, 19]].round(4).tolist()
     [-0.9, 0.5, 0.9]
     """
-    check.integer("length", length, low=1)
+    length = check.integer("length", length, low=1)
     if length % 2 == 0:
         raise ValueError(f"length is {length}; it should be odd, so that episodes can start in the middle")
     check.room("length", length, 2 * length**2)

@@ -133,9 +133,8 @@ def grid_runs(setting: GridSetting, runs: int, seed: int, *, first_run: int) -> 
     check.instance("setting", setting, GridSetting)
     from gqlib.fast import prediction as fast
 
-    check.integer("runs", runs, low=1)
-    check.integer("seed", seed, low=0)
-    check.integer("first_run", first_run, low=0)
+    runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
+    first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, runs * int(np.prod(setting.shape)))
     found = {name: np.empty((runs, *setting.shape)) for name in MEASURES}
     digest = np.zeros(runs, dtype=np.uint64)

@@ -98,9 +98,8 @@ def two_state_runs(setting: TwoStateSetting, runs: int, seed: int, *, first_run:
     ((2, 51, 1, 2), [[2.0, 0.0]])
     """
     check.instance("setting", setting, TwoStateSetting)
-    check.integer("runs", runs, low=1)
-    check.integer("seed", seed, low=0)
-    check.integer("first_run", first_run, low=0)
+    runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
+    first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, 10 * runs * setting.steps)
     domain = two_state(setting.gamma, setting.reading)
     rngs = [seeds.generator(seed, run, seeds.TRAJECTORY) for run in range(first_run, first_run + runs)]

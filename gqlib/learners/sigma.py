@@ -72,13 +72,16 @@ class Schedule:
     decay: float = 1.0
 
     def __post_init__(self) -> None:
-        check.scalar("mean", self.mean)
-        check.scalar("noise", self.noise, low=0.0)
-        check.choice("drawn", self.drawn, DRAWN)
-        check.flag("clipped", self.clipped)
-        if self.ramp_to is not None:
-            check.scalar("ramp_to", self.ramp_to)
-        check.scalar("decay", self.decay, low=0.0, high=1.0, open_low=True)
+        checked = {
+            "mean": check.scalar("mean", self.mean),
+            "noise": check.scalar("noise", self.noise, low=0.0),
+            "drawn": check.choice("drawn", self.drawn, DRAWN),
+            "clipped": check.flag("clipped", self.clipped),
+            "ramp_to": None if self.ramp_to is None else check.scalar("ramp_to", self.ramp_to),
+            "decay": check.scalar("decay", self.decay, low=0.0, high=1.0, open_low=True),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def at(self, mean: float, draw: float) -> float:
         """σ for one mean and one standard normal number: what a loop that runs step by step needs."""

@@ -166,9 +166,8 @@ def recompute(
     True
     """
     check.labelled("dataset", dataset, "key")
-    check.integer("setting", setting, low=0, high=dataset.sizes["setting"] - 1)
-    check.integer("first_run", first_run, low=0)
-    check.integer("runs", runs, low=1)
+    setting = check.integer("setting", setting, low=0, high=dataset.sizes["setting"] - 1)
+    first_run, runs = check.integer("first_run", first_run, low=0), check.integer("runs", runs, low=1)
     about = _about(dataset)
     summary = look_up("summary", about["summary"], allow)
     look_up("runner", about["function"], allow)

@@ -171,9 +171,9 @@ class Experiment:
 
     def __post_init__(self) -> None:
         """Check the numbers, and that no setting occurs twice."""
-        check.integer("runs", self.runs, low=1, high=MOST_RUNS)
-        check.integer("runs_per_task", self.runs_per_task, low=1)
-        check.integer("seed", self.seed, low=0)
+        object.__setattr__(self, "runs", check.integer("runs", self.runs, low=1, high=MOST_RUNS))
+        object.__setattr__(self, "runs_per_task", check.integer("runs_per_task", self.runs_per_task, low=1))
+        object.__setattr__(self, "seed", check.integer("seed", self.seed, low=0))
         for name in ("name", "title", "function", "version", "summary", "finish", "report"):
             check.instance(name, getattr(self, name), str)
         if not isinstance(self.settings, tuple) or not all(hasattr(setting, "key") for setting in self.settings):
