@@ -67,7 +67,7 @@ lab: $(STAMP) ## open JupyterLab on the chapters
 	$(BIN)/jupyter lab book --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 
 notebooks: $(STAMP) ## execute the chapters whose text or library changed (all with ALL=1)
-	$(BIN)/python book/refresh.py $(if $(ALL),--all,)
+	$(BIN)/python book/refresh.py --jobs $(JOBS) $(if $(ALL),--all,)
 
 lint: $(STAMP) ## ruff, and mypy in strict mode on gqlib
 	$(BIN)/ruff check .

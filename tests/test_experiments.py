@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gqlib.experiments import mountain_car as experiments
 from gqlib import seeds
 from gqlib.control import ControlSetting, run_control
 from gqlib.domains import two_state
 from gqlib.experiments import REGISTRY, load_experiment
+from gqlib.experiments import mountain_car as experiments
 from gqlib.experiments.figure2 import TwoStateSetting, two_state_runs
 from gqlib.experiments.mountain_car import LAST, with_scores
 from gqlib.experiments.reports import CASES, cell_cases, control_report, pooled_cases, pooled_report

@@ -196,7 +196,11 @@ def test_html_refuses_what_is_no_name_of_a_figure(figure):
 
 @pytest.mark.parametrize(
     ("show", "name"),
-    [(explore.show_two_state, "two-state"), (explore.show_bias_variance, "bias-variance"), (explore.show_time_scales, "time-scales")],
+    [
+        (explore.show_two_state, "two-state"),
+        (explore.show_bias_variance, "bias-variance"),
+        (explore.show_time_scales, "time-scales"),
+    ],
 )
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch, show, name):
     shown = []

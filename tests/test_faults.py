@@ -21,9 +21,9 @@ import pytest
 from sweep_driver import sweep
 from sweep_tasks import experiment
 
+from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.results import collect
 from gqlib.sweeps.store import Store, StoreError
-from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.sweep import run_sweep
 
 HERE = Path(__file__).parent

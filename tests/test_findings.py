@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gqlib.domains import two_state
 from gqlib.experiments import load_experiment
 from gqlib.experiments import mountain_car as experiments
-from gqlib.domains import two_state
 from gqlib.experiments.mountain_car import with_scores
 from gqlib.fast import ENGINE_VERSION
 from gqlib.stats import case_counts, holm, paired_difference

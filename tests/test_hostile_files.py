@@ -128,7 +128,7 @@ def test_a_gymnasium_name_that_imports_a_module_is_asked_for(tmp_path):
         {"returns": (("setting", "run"), [[0.0]])},
         coords={"key": ("setting", [setting.key])},
         attrs={
-            "name": "gym", "title": "", "function": "gym", "summary": "everything", "seed": 1, "version": "1", "runs": 1,
+            "name": "gym", "title": "", "function": "gym", "summary": "everything", "seed": 1, "version": "1",
             "setting_type": "gym", "settings": json.dumps([{"env": setting.env, "episodes": 1, "max_steps": 1}]),
         },
     )  # fmt: skip

@@ -11,9 +11,9 @@ from sweep_tasks import Toy, experiment, toy
 
 from gqlib.bench.store import finished_store
 from gqlib.control import ControlSetting
+from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect, load_results, recompute, save_results
 from gqlib.sweeps.store import Store
-from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.sweep import Experiment, Task, run_sweep
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains import two_state
-from gqlib.domains.two_state import FEATURES, ENDINGS
+from gqlib.domains.two_state import ENDINGS, FEATURES
 from gqlib.prediction import PredictionProblem
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "two_state.json").read_text())["two_state"]
