@@ -298,7 +298,7 @@ def car_by_steps(setting, variant, seed):
 def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monkeypatch):
     setting = ControlSetting(sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700)
     weights, kernel = [], corrected.dense_run
-    monkeypatch.setattr(corrected, "dense_run", lambda *given: (weights.append(given[6]), kernel(*given))[1])
+    monkeypatch.setattr(corrected, "dense_run", lambda *given: (weights.append(given[1]), kernel(*given))[1])
     compiled, diverged = corrected_car(setting, variant, 1, seed)
     steps, theta = car_by_steps(setting, variant, seed)
     assert diverged == 0

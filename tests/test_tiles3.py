@@ -157,7 +157,7 @@ def test_filling_order_is_the_stated_one():
 def test_another_tuple_hash_is_refused(monkeypatch):
     monkeypatch.setattr(tile_tables, "TUPLE_HASH", 1)
     with pytest.raises(RuntimeError, match="tuple hash"):
-        tile_table.__wrapped__(512)
+        tile_tables._tile_table.__wrapped__(512, 8, "int")
 
 
 def test_wrapped_tiles_go_through_the_same_memory():

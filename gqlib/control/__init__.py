@@ -3,7 +3,7 @@
 ``setting``      `ControlSetting`, everything that decides a result except the seed
 ``run``          `run_control`, by the compiled engine or by the reference
 ``reference``    Algorithm 1 in dense NumPy, to be read beside the paper
-``engine``       from a setting to the compiled kernel (`gqlib.fast.control`) and back
+``engine``       from a setting to the compiled kernel (`gqlib.fast._control`) and back
 ``tile_tables``  tile coding of the car's state box as one look-up table
 ``corrected``    the corrected method on the same car
 ``agent``        a learner with `act` and `learn`, and a tile coder for boxes

@@ -150,15 +150,20 @@ def prepare(
     domain = setting.make_domain()
     if path.phi.shape != (setting.steps, domain.problem.d):
         raise ValueError(f"path has features {path.phi.shape}; they should be {(setting.steps, domain.problem.d)}")
-    data = (path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma, domain.theta0)
-    learner, pairs = fast.LEARNERS[setting.learner], domain.reading == "stacked"
-    every, gamma = setting.steps // setting.kept, domain.problem.gamma
+    step_sizes = fast.prepared(
+        path,
+        sigma,
+        domain.theta0,
+        learner=setting.learner,
+        pairs=domain.reading == "stacked",
+        lam=setting.lam,
+        gamma=domain.problem.gamma,
+        every=setting.steps // setting.kept,
+        bound=LARGEST_WEIGHT,
+    )
 
     def learn(alpha: float, eta: float) -> tuple[Array, int]:
-        kept, step = fast.learn(
-            *data, setting.lam, gamma, alpha, eta * alpha, learner, pairs, every, LARGEST_WEIGHT
-        )
-        return kept, int(step)
+        return step_sizes(alpha, eta * alpha)
 
     return learn
 

@@ -212,13 +212,3 @@ def _seen(path: WeightedTrajectory, sigma: Array) -> kernel.Seen:
     _rows("path.ends", path.ends, shape[:1], _BOOL)
     _rows("sigma", sigma, shape[:1])
     return kernel.Seen(path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma)
-
-
-def learn(*arguments: Any) -> tuple[Array, int]:
-    """`prepared` and its function at once, with the arguments in a row, for `gqlib.evaluation.run`."""
-    phi, reward, sampled, expected, ends, rho, sigma, theta0, lam, gamma, alpha, beta, learner, *others = arguments
-    pairs, every, bound = others
-    name = {number: name for name, number in LEARNERS.items()}[learner]
-    path = WeightedTrajectory(phi, reward, sampled, expected, ends, rho)
-    made = prepared(path, sigma, theta0, learner=name, pairs=pairs, lam=lam, gamma=gamma, every=every, bound=bound)
-    return made(alpha, beta)
