@@ -3,6 +3,7 @@
 ``paper``     the paper's numbered objects and tables, as data
 ``index``     from an object of the paper to the code that implements it
 ``figures``   the look of the figures
+``drawn``     what a figure shows, as a line of text
 ``drawings``  drawings of the domains
 ``explore``   the live figures
 """

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gqlib._validate import Array
+from gqlib.edition.drawn import drawn
 
 __all__ = [
     "BLACK",
@@ -84,6 +85,9 @@ def new(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
 def show(figure: Any) -> None:
     """Hand the figure to the notebook as its only output (nothing where there is no notebook).
 
+    Beside the picture stands a line of text that says what was drawn (`gqlib.edition.drawn`); records are compared by
+    that line.
+
     Examples
     --------
     >>> from contextlib import redirect_stdout
@@ -98,10 +102,14 @@ def show(figure: Any) -> None:
     from matplotlib import pyplot
 
     try:
+        from IPython import get_ipython
         from IPython.display import display
     except ImportError:
         return
-    display(figure)  # type: ignore[no-untyped-call,unused-ignore]
+    shell = get_ipython()  # type: ignore[no-untyped-call,unused-ignore]
+    if shell is not None:
+        pictures, about = shell.display_formatter.format(figure)
+        display(pictures | {"text/plain": drawn(figure)}, metadata=about, raw=True)  # type: ignore[no-untyped-call,unused-ignore]
     pyplot.close(figure)
 
 
