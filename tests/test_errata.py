@@ -5,13 +5,16 @@ expectations, so that nothing here is a matter of luck.
 """
 
 import itertools
+import re
 from fractions import Fraction
 from math import erf, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gqlib import FiniteMDP, PredictionProblem
+from gqlib.claims import load_claims
 from gqlib.domains import baird_star, boyan_chain, random_mdp, random_policy, random_problem, two_state
 from gqlib.domains.episodes import Episode
 from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
@@ -581,3 +584,34 @@ def test_e40_an_inverse_can_be_kept_in_order_p_squared():
         inv -= np.outer(y, y) / (1 + x @ y)
     m = np.eye(len(inv)) + len(path) * empirical_moments(path, SIGMA, LAM, GAMMA)[2]
     np.testing.assert_allclose(inv, np.linalg.inv(m), atol=1e-10)
+
+
+ROOT = Path(__file__).parents[1]
+JUDGED = {
+    1: "bg-reward-definition", 2: "eq-2-bellman-operator", 3: "eq-3-lambda-return", 4: "eq-4-td-error-sum",
+    5: "eq-5-delta-sigma", 6: "eq-7-tabular-update", 7: "bg-reward-index", 8: "eq-10-semi-gradient-update",
+    9: "eq-12-mean-recursion", 10: "eq-14-b-hat", 11: "eq-15-b-sigma", 12: "a-sigma-closed-form",
+    14: "figure-2-all-sigma-diverge", 15: "eq-20-half-gradient", 16: "gq-m-inverse-name", 17: "prop-1",
+    18: "algorithm-1", 19: "assumption-3", 20: "eq-27-G", 21: "eq-29-M-noise", 22: "eq-35-H-infinity",
+    23: "proof-ode-before-38", 24: "theorem-1", 25: "lemma-1", 26: "appendix-a-step-1", 27: "appendix-a-step-2",
+    28: "sec51-empirical-mspbe", 29: "app-e-baird-features", 31: "app-e-boyan-decreasing",
+    32: "bg-q-learning-full-sampling", 33: "sec5-dynamic-sigma", 34: "sec52-number-of-sigma", 35: "eq-30-N-noise",
+    36: "eq-33-noise-bound", 37: "gq-ends-of-episodes", 38: "off-policy-no-guarantee", 39: "bg-policy-definition",
+    40: "gq-inverse-cubic",
+}  # fmt: skip  # 13 is a word of a sentence that is judged true; 30 is not claimed
+
+
+def test_the_weights_of_the_list_are_those_of_the_register():
+    text = (ROOT / "book" / "errata.md").read_text(encoding="utf-8")
+    tags = {int(n): tag for n, tag in re.findall(r"^### E(\d+)\. .+ \((\w+)\)$", text, flags=re.MULTILINE)}
+    assert sorted(tags) == list(range(1, 41))
+    claims = {claim.id: claim for claim in load_claims()}
+    for number, name in JUDGED.items():
+        claim = claims[name]
+        expected = {"corrected": claim.weight, "underspecified": "reading"}.get(claim.verdict, "remark")
+        assert tags[number] == expected, (number, tags[number], expected)
+    assert (tags[13], tags[30]) == ("slip", "remark")
+    rows = re.findall(r"^\| (slip|formula|hypothesis|reading|remark) \|[^|]+\|([^|]+)\|$", text, flags=re.MULTILINE)
+    listed = {int(n): tag for tag, row in rows for n in re.findall(r"\[E(\d+)\]\(#erratum-\1\)", row)}
+    assert listed == tags
+    assert all(f"(erratum-{n})=\n### E{n}. " in text for n in tags)
