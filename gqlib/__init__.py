@@ -1,6 +1,6 @@
-"""gqlib: the library under the executable, critical edition of *Gradient Q(σ, λ)*.
+"""gqlib: the library behind the executable critical edition of *Gradient Q(σ, λ)*.
 
-`import gqlib` loads numpy and scipy alone; sympy, matplotlib and numba come in with the modules that need them.
+`import gqlib` loads only numpy and scipy; sympy, matplotlib and numba are loaded by the modules that need them.
 """
 
 from gqlib.mdp import FiniteMDP, stationary_distribution

@@ -1,4 +1,4 @@
-"""Checks of arguments: every refusal names the argument, what it was and what it should be."""
+"""Argument checks: every refusal names the argument, what it was and what it should be."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-# How far a row of probabilities may be from summing to one: rounding of inputs typed in decimal.
+# How far the sum of a row of probabilities may be from one: room for inputs typed as rounded decimals.
 PROBABILITY_TOLERANCE = 1e-9
-# The largest size of a number, unless a caller has reason to take larger ones: products of six such are still finite.
+# The largest size of a number, unless a caller has reason to allow larger ones: a product of six is still finite.
 LARGEST = 1e50
-# The most numbers that arrays asked for may hold, 16 GiB of float64: beyond it a size is a slip.
+# The most numbers that the arrays asked for may hold, 16 GiB of float64: a larger size is a slip.
 ROOM = 2**31
 
-# What a step of a learner takes. Any finite sigma, since the paper's dynamic sigma can leave [0, 1].
+# What a learner's step accepts. Any finite sigma, since the paper's dynamic sigma can leave [0, 1].
 RANGES = {
     "sigma": (-np.inf, np.inf),
     "reward": (-np.inf, np.inf),
@@ -37,7 +37,7 @@ RANGES = {
 
 
 def brief(value: Any) -> str:
-    """A short picture of a value for an error message."""
+    """A short rendering of a value for an error message."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -52,7 +52,7 @@ def scalar(
     open_high: bool = False,
     largest: float = LARGEST,
 ) -> float:
-    """A finite real number between `low` and `high`, in size at most `largest`."""
+    """A finite real number between `low` and `high`, of size at most `largest`."""
     try:
         if not _is_real(value) or getattr(value, "ndim", 0) > 0:
             raise TypeError
@@ -71,13 +71,13 @@ def scalar(
 
 
 def _is_real(value: Any) -> bool:
-    """Whether a value can hold real numbers: no text, complex number or date, though numpy would cast it."""
+    """Whether a value can hold real numbers: not text, a complex number or a date, even if numpy would cast it."""
     kind = getattr(getattr(value, "dtype", None), "kind", "f")
     return kind in "biufO" and not isinstance(value, str | bytes | Decimal)
 
 
 def numbers(**values: Any) -> list[float]:
-    """The numbers that a step of a learner takes, by name, each in its own of the `RANGES`."""
+    """The numbers that a learner's step takes, by name, each within its own entry of `RANGES`."""
     return [
         scalar(name, value, low=RANGES[name][0], high=RANGES[name][1], largest=np.inf) for name, value in values.items()
     ]
@@ -175,7 +175,7 @@ def generator(name: str, value: Any) -> np.random.Generator:
 
 
 def reals(name: str, value: ArrayLike) -> Array:
-    """A new float64 array of any shape, rows in order, with any numbers, also those that are none or infinite."""
+    """A new float64 array of any shape, in C order, with any numbers, including NaN and infinities."""
     try:
         given = np.asarray(value)
         if not _is_real(given):
@@ -186,7 +186,7 @@ def reals(name: str, value: ArrayLike) -> Array:
 
 
 def array(name: str, value: ArrayLike, shape: tuple[int | None, ...], *, largest: float = LARGEST) -> Array:
-    """A float64 array of the given shape, finite and at most `largest` in size; None stands for any size from 1 on."""
+    """A float64 array of the given shape, finite and at most `largest` in size; None stands for any length from 1."""
     result = reals(name, value)
     fits = result.ndim == len(shape) and all(
         size >= 1 if want is None else size == want for size, want in zip(result.shape, shape, strict=True)
@@ -203,14 +203,14 @@ def array(name: str, value: ArrayLike, shape: tuple[int | None, ...], *, largest
 
 
 def finite(**results: Any) -> None:
-    """Refuse a step that leaves the range of floating-point numbers, by the names of what it changes."""
+    """Refuse a step whose results, given by name, leave the range of floating-point numbers."""
     for name, value in results.items():
         if not np.isfinite(value).all():
             raise ValueError(f"{name} overflows in this step; weights, features and rates should be smaller")
 
 
 def dimensions(value: Any) -> int:
-    """How many axes an argument has; 0 where it is no array at all."""
+    """How many axes an argument has; 0 where it is not an array at all."""
     try:
         return np.ndim(value)
     except ValueError:  # rows of different lengths

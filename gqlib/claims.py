@@ -1,11 +1,11 @@
-"""The register of claims: what the paper says, what holds of it, and the cell and test that show it.
+"""The register of claims: what the paper says, how much of it holds, and the cell and test that show it.
 
-The register is one file, `book/claims.yml` in a checkout; an installed package has it inside. An entry has an `id`, a
+The register is one file, `book/claims.yml` in a checkout; an installed package contains a copy. An entry has an `id`, a
 place in the paper (`where`), the numbered objects it covers (`items`), what the paper `says`, paraphrased, a `verdict`,
 a `correction` or `readings` where they apply, and `evidence`: labelled cells of chapters, and tests. The rule by which
-verdicts are given stands on the scorecard. Three more fields belong to it: `weight` says how much a correction weighs,
-`repeats` names the entry that judges the same thought (such an entry is listed and not counted), and `defence` is the
-strongest case for the paper, in one sentence.
+verdicts are given is on the scorecard. Three more fields serve that rule: `weight` says how much a correction weighs,
+`repeats` names the entry that judges the same claim (an entry with this field is listed but not counted), and `defence`
+is the strongest case for the paper, in one sentence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gqlib import _validate as check
 __all__ = ["VERDICTS", "WEIGHTS", "Claim", "count_verdicts", "count_weights", "load_claims", "render"]
 
 VERDICTS = ("verified", "definition", "corrected", "refuted", "reproduced", "not reproduced", "underspecified")
-# How much a correction weighs: mended in reading; a wrong line and a right result; the statement itself changes.
+# How much a correction weighs: put right while reading; a wrong line but a right result; the statement itself changes.
 WEIGHTS = ("slip", "formula", "hypothesis")
 FIELDS = frozenset(
     {
@@ -31,7 +31,7 @@ FIELDS = frozenset(
         *("correction", "readings", "defence", "evidence"),
     }
 )
-# Against these the paper is defended.
+# The verdicts against which the register puts the case for the paper.
 DEFENDED = ("refuted", "not reproduced")
 # A verdict of the first kind must say what is right instead, one of the second kind what the readings are.
 NEEDS = {"corrected": "correction", "refuted": "correction", "underspecified": "readings"}
@@ -149,7 +149,7 @@ def _checked(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def count_verdicts(claims: Iterable[Claim]) -> dict[str, int]:
-    """How many claims have each verdict, in the order of VERDICTS; what repeats another claim is not counted.
+    """How many claims have each verdict, in the order of VERDICTS; repeats of another claim are not counted.
 
     Examples
     --------
@@ -176,14 +176,14 @@ def count_weights(claims: Iterable[Claim]) -> dict[str, int]:
 
 
 def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = False) -> str:
-    """The claims as a Markdown table, one row each: place, claim and what holds, where it is shown.
+    """The claims as a Markdown table, one row each: its place, the claim with what holds, and where that is shown.
 
-    Below what holds stands the case for the paper, where the register makes one.
+    The case for the paper, where the register makes one, is the last line of the middle column.
 
     Parameters
     ----------
     links : bool
-        Let each chapter link to its first cell of evidence.
+        Link each chapter to its first cell of evidence.
     verdicts : bool
         Begin the second column with the verdict, for lists that mix several.
 
@@ -211,12 +211,12 @@ def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = Fal
 
 
 def _place(claim: Claim) -> str:
-    """Where a reader finds it: the numbered object, or section and words; never a label of the LaTeX source."""
+    """Where a reader can find it: the numbered object, or section and wording; never a label of the LaTeX source."""
     return ", ".join(claim.items) if claim.items else f"{claim.section}, {claim.label}"
 
 
 def _judged(claim: Claim, verdicts: bool) -> str:
-    # A star is a solution here, as in θ*, and not the beginning of emphasis.
+    # A star marks a solution here, as in θ*; it does not open emphasis.
     said, told, case = (
         text.replace("*", "\\*") for text in (claim.says, claim.correction or claim.readings, claim.defence)
     )

@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code (0 done, 2 an error told in one line, 130 interrupted).
+    """Run the command; return its exit code (0 done, 2 an error, reported in one line, 130 interrupted).
 
     Examples
     --------
@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             resume = f"; finished tasks are safe in {arguments.out / '.store'}; to resume: {again}"
         print(f"gq: interrupted{resume}", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe, such as head, has gone
+    except BrokenPipeError:  # the reader of a pipe, such as head, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (StoreError, SweepError, ValueError, ImportError, OSError) as error:
         print("gq: error: " + " ".join(str(error).split()), file=sys.stderr)

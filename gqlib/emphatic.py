@@ -11,14 +11,14 @@ On pairs, with interest i ≥ 0 and ρ_k = π(A_k|S_k)/μ(A_k|S_k),
     A = −Φᵀ diag(g) (I − γλP^π)⁻¹ (I − γP^π) Φ,         b = Φᵀ diag(g) (I − γλP^π)⁻¹ r,
 
 and A + Aᵀ is negative definite on the row space of Φ for every i > 0, ξ > 0 and γ < 1, because with
-K = diag(g)(I − γλP^π)⁻¹(I − γP^π) the columns of K sum to ξ∘i > 0, its rows to something positive, and off the diagonal
-K is not positive: K + Kᵀ is strictly diagonally dominant.
+K = diag(g)(I − γλP^π)⁻¹(I − γP^π) the columns of K sum to ξ∘i > 0, its rows to something positive, and no
+off-diagonal entry of K is positive: K + Kᵀ is strictly diagonally dominant.
 
 The price is variance. S_j = ξ_j E[F_k² | j] obeys
 
     S_j = γ² Σ_i ρ_j P^π_ij S_i + 2γ i_j Σ_i P^π_ij f_i + ξ_j i_j²,
 
-which for i > 0 has a finite solution exactly if γ²·r < 1, r the spectral radius of ρ_j P^π_ij.
+which for i > 0 has a finite solution exactly when γ²·r < 1, where r is the spectral radius of ρ_j P^π_ij.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def emphatic_vector(problem: PredictionProblem, lam: float, interest: ArrayLike 
 
 
 def followon_limit(problem: PredictionProblem, ratios: ArrayLike) -> float:
-    """The γ at which E[F²] stops being finite: 1/√r, r the spectral radius of ρ_j P^π_ij; above 1 it always is.
+    """The γ at which E[F²] stops being finite: 1/√r, with r the spectral radius of ρ_j P^π_ij.
+
+    Where it exceeds 1, E[F²] is always finite.
 
     Parameters
     ----------
@@ -143,11 +145,11 @@ def followon_second_moment(problem: PredictionProblem, ratios: ArrayLike, intere
     Raises
     ------
     ValueError
-        Where γ is not below `followon_limit`, so that the second moment is infinite.
+        If γ is not below `followon_limit`, so that the second moment is infinite.
 
     Examples
     --------
-    A fair coin decides between two pairs, π always takes the first: E[F²] = (1 + γ)/((1 − γ)(1 − 2γ²)).
+    A fair coin chooses between two pairs, and π always takes the first: E[F²] = (1 + γ)/((1 − γ)(1 − 2γ²)).
 
     >>> p = PredictionProblem(np.eye(2), [[0.5, 0.5]] * 2, [[1.0, 0.0]] * 2, [0.0, 0.0], [0.5, 0.5], 0.5)
     >>> round(float(followon_second_moment(p, [2.0, 0.0]).sum()), 9)

@@ -8,14 +8,14 @@ long-run covariance
 
 where i → j is a transition, δ_ij its TD error, δ̄_i = Σ_j P_ij δ_ij, X_i and E_i first and second moments of a trace
 with coefficients c (`gqlib.variance`; the paper's has c = 1), g = (I − γλP diag(c))⁻¹δ̄ what a unit of trace collects
-from a pair on, and h the solution of Poisson's equation h − Ph = f for f_j = φ_j g_j. Then the stationary covariance of
-θ is αΣ + o(α) with
+from a pair onwards, and h the solution of Poisson's equation h − Ph = f for f_j = φ_j g_j. Then the stationary
+covariance of θ is αΣ + o(α) with
 
     semi-gradient:   AΣ + ΣAᵀ + Γ = 0,
     GQ(σ, λ):        the θ-block of JΣ + ΣJᵀ + [I; ηI] Γ [I, ηI] = 0,
 
 since at the fixed point ω = 0 and the noise of the correction vanishes to first order (for the limit theorem, Kushner
-and Yin 2003, Chapter 10). In a table δ̄ = 0, hence g = h = 0, and Γ is the plain covariance.
+and Yin 2003, Chapter 10). In the tabular case δ̄ = 0, hence g = h = 0, and Γ is the plain covariance.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ def long_run_covariance(
     Parameters
     ----------
     problem : PredictionProblem
-        On pairs; walks follow its `p_mu`, `p_trace` should be that chain and `xi` its stationary law.
+        On pairs; walks follow its `p_mu`, so `p_trace` should be that chain and `xi` its stationary law.
     bootstrap : array_like, (n, d)
-        What δ bootstraps from, by the next pair: `u` of `gqlib.learners.corrected.variant_tables`.
+        What δ bootstraps from, indexed by the next pair: `u` of `gqlib.learners.corrected.variant_tables`.
     theta : array_like, (d,)
         The fixed point of that method.
     lam : float
     c : array_like, (n,) or (S, A), optional
-        Trace coefficients by the present pair, as in `gqlib.variance.trace_first_moments`; 1 where left out.
+        Trace coefficients, indexed by the current pair, as in `gqlib.variance.trace_first_moments`; 1 by default.
 
     Raises
     ------
     ValueError
-        Where E[δe] is not zero at `theta`, the chain is not closed and stationary, or Γ is infinite.
+        If E[δe] is not zero at `theta`, the chain is not closed and stationary, or Γ is infinite.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def stationary_error(problem: PredictionProblem, drift: ArrayLike, noise: ArrayL
     Raises
     ------
     ValueError
-        Where the mean iteration is not stable.
+        If the mean iteration is not stable.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def stationary_error(problem: PredictionProblem, drift: ArrayLike, noise: ArrayL
         warnings.simplefilter("error", RuntimeWarning)
         try:
             covariance = solve_continuous_lyapunov(matrix, -spread)
-        except RuntimeWarning:  # scipy would go on with another matrix
+        except RuntimeWarning:  # scipy would carry on with perturbed coefficients
             raise ValueError("drift has eigenvalues that are zero to rounding; they should be negative") from None
     return float(np.trace(problem.M @ covariance[: problem.d, : problem.d]))
 

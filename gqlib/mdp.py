@@ -5,7 +5,7 @@ A policy ν(a|s) turns it into two chains, one on states and one on state–acti
 
     P^ν[s, s'] = Σ_a ν(a|s) P(s'|s, a)        P^ν[(s,a), (s',a')] = P(s'|s, a) ν(a'|s'),
 
-the second of which is the one that the paper's Eqs. (1)–(2) need:
+the second of which is what the paper's Eqs. (1)–(2) need:
 q^ν = r + γ P^ν q^ν on pairs, where r(s, a) does not depend on the policy.
 Pairs are numbered s·A + a.
 """
@@ -66,9 +66,9 @@ def stationary_distribution(chain: ArrayLike) -> Array:
 
     Notes
     -----
-    Each entry above 1e-150 has a relative error of at most 2n³·eps, however near the chain is to falling apart: it
+    Each entry above 1e-150 has a relative error of at most 2n³·eps, however close the chain is to decomposing: it
     is a quotient of sums of products of probabilities. The diagonal is not used, since the rest of a row determines
-    it. Probabilities of leaving that come below 1e-150 are refused.
+    it. Probabilities of leaving that fall below 1e-150 are refused.
 
     Examples
     --------
@@ -113,13 +113,13 @@ class FiniteMDP:
     rewards : array_like, (S, A) or (S, A, S)
         r(s, a), or r(s, a, s'), which is averaged over s'.
     gamma : float in [0, 1]
-        One only where terminal states are reached surely.
+        1 only where terminal states are reached with probability one.
     terminal : iterable of int
         States in which an episode ends: their value is zero.
 
     Examples
     --------
-    One state that ends with probability one half, reward 1 a step:
+    One state, in which the episode ends with probability one half; reward 1 per step:
 
     >>> mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
     >>> mdp.v([[1.0], [1.0]]).tolist()
@@ -128,7 +128,7 @@ class FiniteMDP:
     >>> mdp.q(only).tolist(), mdp.state_chain(only).tolist(), mdp.surviving_state_chain(only).tolist()
     ([[2.0], [0.0]], [[0.5, 0.5], [0.0, 1.0]], [[0.5, 0.0], [0.0, 0.0]])
 
-    With one action a pair is a state:
+    With a single action, a pair is a state:
 
     >>> mdp.policy(only).shape, bool((mdp.pair_chain(only) == mdp.state_chain(only)).all())
     ((2, 1), True)
@@ -193,7 +193,7 @@ class FiniteMDP:
         Notes
         -----
         The largest error is at most `rounding.resolvent_error(P^ν, γ)` times the largest |q|; where that is above
-        0.01 (γ within about 1e-12 of one and no end near), a ValueError says so.
+        0.01 (γ within about 1e-12 of one and no terminal state near), a ValueError is raised.
         """
         chain = self.surviving_pair_chain(policy)
         if self.gamma == 1.0 and not leaves_surely(chain):

@@ -1,7 +1,7 @@
 r"""A linear prediction problem and everything about it that has a closed form.
 
-An index set of n pairs (or states), features Φ (n × d), behaviour and target chains P^μ, P^π, rewards r,
-visiting weights ξ (Ξ = diag ξ) and γ. With the next feature mixed as σ·(sampled) + (1−σ)·(expected),
+The problem has an index set of n pairs (or states), features Φ (n × d), behaviour and target chains P^μ, P^π,
+rewards r, visiting weights ξ (Ξ = diag ξ) and γ. With the next feature mixed as σ·(sampled) + (1−σ)·(expected),
 
     A_σ = Φᵀ Ξ (I − γλ P^μ)⁻¹ (γ[(1−σ)P^π + σP^μ] − I) Φ          (before Eq. (15))
     b   = Φᵀ Ξ (I − γλ P^μ)⁻¹ r                                    (Eq. (15), corrected: free of σ)
@@ -28,7 +28,7 @@ __all__ = ["LinearPrediction", "PredictionProblem"]
 
 
 class LinearPrediction:
-    """The algebra that finite chains and closed-form moments share; whether chains are chains is not checked here.
+    """The algebra that finite chains and closed-form moments share; it does not check that chains are chains.
 
     `gram` is Ξ: diag(ξ) as a vector for a finite chain, a symmetric positive semi-definite matrix where the
     "index set" is a basis of functions.
@@ -80,7 +80,7 @@ class LinearPrediction:
 
     @property
     def _regular_range(self) -> tuple[Array, Array, Array]:
-        """`_range`, or a refusal where M is neither regular nor singular as far as float64 can tell."""
+        """`_range`, or a refusal where float64 cannot tell whether M is regular or singular."""
         scale = self._range[0]
         if len(scale) and unit(self.n) * scale[0] > TOLERATED * scale[-1]:
             raise ValueError(
@@ -113,7 +113,7 @@ class LinearPrediction:
         Notes
         -----
         The error of a column, as a sum of absolute values, is at most `rounding.resolvent_error(p_trace, γλ)` times
-        the column; where that is above 0.01, a ValueError says so, here and in everything that is made from X.
+        the column; where that is above 0.01, a ValueError is raised, here and in everything computed from X.
         """
         return self._carry("X", lam)
 
@@ -130,7 +130,7 @@ class LinearPrediction:
         return self._carried[name][1]
 
     def _check_decay(self, decay: float) -> None:
-        """Refuse a trace that never dies out, or too late for float64."""
+        """Refuse a trace that never dies out, or does so too slowly for float64."""
         refuse_resolvent("gamma·lam", self.p_trace, decay, "it should be further below 1")
 
     def next_features(self, sigma: float) -> Array:
@@ -153,7 +153,7 @@ class LinearPrediction:
 
         Notes
         -----
-        No entry is further from the exact one than that of `rounding(sigma, lam).A`.
+        No entry is further from its exact value than the entry of `rounding(sigma, lam).A` says.
         """
         return np.asarray(self.trace_weights(lam).T @ self._change(sigma))
 
@@ -162,7 +162,7 @@ class LinearPrediction:
 
         Notes
         -----
-        No entry is further from the exact one than that of `rounding(sigma, lam).b`.
+        No entry is further from its exact value than the entry of `rounding(sigma, lam).b` says.
         """
         reward = self._reward(sigma)
         return np.asarray(self.trace_weights(lam).T @ reward)
@@ -177,7 +177,7 @@ class LinearPrediction:
         return np.asarray(self.gamma * mixed.T @ self.trace_weights(lam))
 
     def _white(self, sigma: float, lam: float) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-        """The SVD of M^{-½}A_σ on the row space, and which of its values are more than rounding of zero."""
+        """The SVD of M^{-½}A_σ on the row space, and which of its values are more than a rounded zero."""
         y, change = self._carry("Y", lam), self._change(sigma)
         left, values, right = np.linalg.svd(y.T @ change @ self.row_basis.T)
         size = np.linalg.norm(y) * (np.linalg.norm(change) + np.linalg.norm(self.features))
@@ -211,14 +211,14 @@ class LinearPrediction:
         Raises
         ------
         numpy.linalg.LinAlgError
-            (a ValueError) where no solution exists, or where A_σ is so near to singular that rounding may have taken
+            (a ValueError) where no solution exists, or where A_σ is so close to singular that rounding may have taken
             all but two digits.
 
         Notes
         -----
         The Euclidean error is at most `rounding(sigma, lam).fixed_point(...)`, which grows like κ_M² and like
         1/(1 − γ); where that is above 0.01·‖θ‖ the result is refused, unless |Φ| times it is below 1e-8 of the largest
-        reward (so that zero can be found). Solved as M^{-½}(Aθ + b) = 0.
+        reward (so that a fixed point of zero can be found). Solved as M^{-½}(Aθ + b) = 0.
         """
         sigma, lam = check.scalar("sigma", sigma), check.scalar("lam", lam, low=0.0, high=1.0)
         left, values, right, keep = self._white(sigma, lam)
@@ -247,7 +247,8 @@ class LinearPrediction:
         Notes
         -----
         With κ_M the condition number of Ξ^½Φ, the error is at most 20·n·eps·κ_M·‖M⁺‖·‖g‖. A κ_M for which
-        5·n·eps·κ_M > 0.01 is refused, until from 1/(n·eps) on M counts as singular; so in MSPBE and its gradient.
+        5·n·eps·κ_M > 0.01 is refused, up to 1/(n·eps), beyond which M counts as singular; likewise in MSPBE and its
+        gradient.
         """
         vector = check.array("vector", vector, (self.d,), largest=check.LARGEST**3)
         scale, basis, _ = self._regular_range
@@ -258,7 +259,7 @@ class LinearPrediction:
         return np.asarray(self._change(sigma) @ check.array("theta", theta, (self.d,)) + self._reward(sigma))
 
     def mspbe(self, theta: ArrayLike, sigma: float, lam: float) -> float:
-        """½ ‖A_σ θ + b‖² in M⁻¹, Eq. (19); on the row space of Ξ^½Φ where M is singular, where Aθ + b lies.
+        """½ ‖A_σ θ + b‖² in M⁻¹, Eq. (19); where M is singular, on the row space of Ξ^½Φ, in which Aθ + b lies.
 
         Notes
         -----
@@ -268,11 +269,11 @@ class LinearPrediction:
         return float(0.5 * white @ white)
 
     def mspbe_gradient(self, theta: ArrayLike, sigma: float, lam: float) -> Array:
-        """A_σᵀ M⁺ (A_σ θ + b), (d,): the gradient of `mspbe`, which holds its ½ already (Eqs. (20)–(21)).
+        """A_σᵀ M⁺ (A_σ θ + b), (d,): the gradient of `mspbe`, which already includes the ½ (Eqs. (20)–(21)).
 
         Notes
         -----
-        No entry is further from the exact one than that of `rounding(sigma, lam).gradient(theta)`.
+        No entry is further from its exact value than the entry of `rounding(sigma, lam).gradient(theta)` says.
         """
         y = self._carry("Y", lam)
         return np.asarray((y.T @ self._change(sigma)).T @ (y.T @ self._error(theta, sigma)))
@@ -306,10 +307,10 @@ class PredictionProblem(LinearPrediction):
         Weights of the visits; they need not be stationary.
     gamma : float in [0, 1]
     p_trace : array_like, (n, n), optional
-        What carries the trace from one index to the next, by default `p_mu`: an all-zero row where an episode
+        What carries the trace from one index to the next, by default `p_mu`; a row is all zero where an episode
         ends and the trace resets, even if the update bootstraps through the end.
     rewards_pi : array_like, (n,), optional
-        With it the reward is averaged too: σ·rewards + (1−σ)·rewards_pi.
+        If given, the reward is averaged too: σ·rewards + (1−σ)·rewards_pi.
 
     Examples
     --------
@@ -354,11 +355,11 @@ class PredictionProblem(LinearPrediction):
             raise ValueError(f"xi is {check.brief(xi)}; weights of visits should be ≥ 0 and not all zero")
         super().__init__(phi, chain_mu, chain_pi, rewards, weights, gamma, trace, rewards_pi)
 
-    _walked: Array | None = None  # set by views that bootstrap from another chain in the place of p_mu
+    _walked: Array | None = None  # set by views that bootstrap from another chain in place of p_mu
 
     @property
     def p_walk(self) -> Array:
-        """The chain that walks follow, (n, n): `p_mu`, or in a view the `p_mu` of the problem that it is a view of."""
+        """The chain that walks follow, (n, n): `p_mu`, or, in a view, the `p_mu` of the problem viewed."""
         return self.p_mu if self._walked is None else self._walked
 
     def _check_decay(self, decay: float) -> None:
@@ -380,7 +381,7 @@ class PredictionProblem(LinearPrediction):
     ) -> PredictionProblem:
         """The problem on state–action pairs: Ξ = diag(d_μ(s) μ(a|s)), reward r(s, a).
 
-        Without terminal states ξ is the stationary law of P^μ. With them `start`, a law on states, is needed:
+        Without terminal states ξ is the stationary law of P^μ. With them, `start`, a law on states, is needed:
         ξ is then the share of visits per episode, and a terminal state has weight and value zero.
 
         Examples

@@ -1,4 +1,4 @@
-r"""A ridge κ on the auxiliary weights, ω += β(δe − φφᵀω − κω): TDRC and QRC (Ghiassian et al. 2020), there with η = 1.
+r"""A ridge κ on the auxiliary weights, ω += β(δe − φφᵀω − κω): TDRC and QRC (Ghiassian et al. 2020), where η = 1.
 
 The mean of (θ, ω) is linear with
 
@@ -7,11 +7,11 @@ The mean of (θ, ω) is linear with
 
 and fixed point (θ*, 0), as for κ = 0, unless κ is an eigenvalue of A. Hence:
 
-*An upper bound.* det J_κ = η^d det(A) det(Aᵀ − κI) changes its sign where κ passes a real eigenvalue of A: where an odd
-number of positive ones (with multiplicity) are smaller than κ, J_κ has a positive eigenvalue, whatever η is.
+*An upper bound.* det J_κ = η^d det(A) det(Aᵀ − κI) changes sign where κ passes a real eigenvalue of A: where an odd
+number of positive ones (counted with multiplicity) are smaller than κ, J_κ has a positive eigenvalue, whatever η is.
 As κ → ∞, d eigenvalues tend to those of A: the method becomes TD, for better and for worse.
 
-*One feature.* A = a > 0: stable exactly if κ < a and η > a/(m + κ). A = a < 0: always.
+*One feature.* A = a > 0: stable exactly when κ < a and η > a/(m + κ). A = a < 0: always stable.
 
 *Sufficient.* η > λ_max(M⁻¹(A + Aᵀ)/2), as for κ = 0, and AAᵀ − κ(A + Aᵀ)/2 positive definite (`safe_kappa`).
 
@@ -33,7 +33,7 @@ from gqlib.stability import ROUNDING, bialternate, joint, numerical_abscissa, pe
 
 __all__ = ["kappa_crossings", "kappa_windows", "ridge_joint", "ridge_pencil", "safe_kappa"]
 
-# Values of κ looked at besides the exact candidates, as multiples of the size of A.
+# Values of κ tried besides the exact candidates, as multiples of the size of A.
 GRID = np.geomspace(1e-6, 1e4, 256)
 
 
@@ -107,7 +107,7 @@ def _family(a: ArrayLike, m: ArrayLike, eta: float) -> tuple[Array, Array, Array
 
 
 def _noise(constant: Array, slope: Array, kappa: ArrayLike) -> Array:
-    """Below this an eigenvalue of constant + κ·slope has no sign."""
+    """Closer to zero than this, an eigenvalue of constant + κ·slope has no sign."""
     size = np.linalg.norm(constant, 2) + np.asarray(kappa) * np.linalg.norm(slope, 2)
     return np.asarray(ROUNDING * EPS * len(constant) * size)
 
@@ -116,7 +116,7 @@ def kappa_crossings(a: ArrayLike, m: ArrayLike, eta: float) -> Array:
     """Every κ > 0 at which the spectral abscissa of J_κ(η) changes sign, sorted; possibly empty.
 
     J_κ is linear in κ: candidates are the κ with det J_κ = 0, the positive real eigenvalues of A, and those with a
-    singular bialternate sum, where two eigenvalues sum to zero; a grid of 256 values stands guard against rounding.
+    singular bialternate sum, where two eigenvalues sum to zero; a grid of 256 values guards against rounding.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def kappa_crossings(a: ArrayLike, m: ArrayLike, eta: float) -> Array:
     """
     a, constant, slope = _family(a, m, eta)
     roots = np.linalg.eigvals(a)
-    # As in gqlib.timescales, where QZ fails the grid remains; a root that overflows is none.
+    # As in gqlib.timescales, the grid remains where QZ fails; a root that overflows does not count.
     with contextlib.suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
         roots = np.concatenate([roots, pencil_roots(bialternate(constant), bialternate(slope))])
     roots = roots[np.isfinite(roots)]

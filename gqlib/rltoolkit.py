@@ -8,29 +8,29 @@ A point :math:`f \in \mathbb{R}^d`, in units of tile widths, is seen by :math:`K
    c_i = q_i - \bigl((q_i - b_i) \bmod K\bigr), \qquad
    \text{tile} = (c_0, \dots, c_{d-1},\ t,\ \text{ints}),
 
-where mod has its values in :math:`\{0, \dots, K-1\}` for negative numbers too, so that tiles do not change their
+where mod has its values in :math:`\{0, \dots, K-1\}` for negative numbers too, so that tiles keep their
 width at zero. The index in a memory of size *m* is a sum over a table :math:`R` of 2048 random numbers,
 
 .. math::
    h(c) = \Bigl(\sum_j R\bigl[(c_j + 449\,j) \bmod 2048\bigr]\Bigr) \bmod m,
 
-with *j* counting all coordinates of the tile. The table is drawn once, in the original when it is
-imported: the indices, and with them the collisions, are random from run to run unless it is seeded.
+with *j* counting all coordinates of the tile. The table is drawn once, in the original on
+import: the indices, and with them the collisions, are random from run to run unless it is seeded.
 
 Compared with :mod:`gqlib.tiles3`:
 
-- *Geometry.* tiles3 shifts to the other side, :math:`\lfloor (q_i + b_i)/K \rfloor`. Tiling *t* here cuts space as
-  tiling :math:`-t \bmod K` does there, so that both coders have the same K grids, and without collisions the same
-  features but for their numbering.
-- *Coordinates.* Here they count steps of :math:`1/K` tile, there whole tiles; the tiling comes after the floats,
-  there first.
+- *Geometry.* tiles3 shifts the other way, :math:`\lfloor (q_i + b_i)/K \rfloor`. Tiling *t* here cuts space as
+  tiling :math:`-t \bmod K` does there, so both coders have the same K grids and, without collisions, the same
+  features up to their numbering.
+- *Coordinates.* Here they count steps of :math:`1/K` tile, there whole tiles; here the tiling comes after the
+  floats, there it comes first.
 - *Hash.* There the hash of a tuple, a fixed function; here a sum of random numbers. A sum has its price. Coordinates
-  2048 apart are one and the same, so space closes on itself after :math:`2048/\gcd(K, 2048)` tiles. Another value of
+  2048 apart are one and the same, so space closes on itself after :math:`2048/\gcd(K, 2048)` tiles. Changing
   an int shifts every index by the same number modulo *m*: tiles that collide under one action collide under all, and
   two actions whose entries agree modulo *m*, which has a probability of about :math:`1/m`, share every tile.
 
 Left out: the collision tables of the original ("safe", "super safe"), which prevent collisions until the memory is
-full, its version in C++, which computes in single precision, and input that wraps around. A memory is a size.
+full, its version in C++, which computes in single precision, and input that wraps around. A memory is only a size here.
 
 >>> table = random_table(Random(0))
 >>> get_tiles(4, [0.3, -0.4], [1], memory=500, table=table)
@@ -51,11 +51,11 @@ from gqlib import _validate as check
 
 __all__ = ["get_tiles", "hash_tile", "hash_tiles", "random_table", "tile_coordinates"]
 
-ENTRIES = 2048  # of the table; a power of 2, so that a remainder is a mask
+ENTRIES = 2048  # in the table; a power of 2, so that a remainder is a mask
 STRIDE = 449  # places in the table from one coordinate's window to the next
 DRAW_BELOW = 2**29 - 1  # entries are drawn from 0 up to, but not including, this
-LARGEST = 2**32  # of a memory, and above all entries of a table: sums stay far inside 64 bits
-FINEST = 2.0**53  # steps of 1/K tile from zero, up to which a double can tell them apart
+LARGEST = 2**32  # size of a memory, and above every entry of a table: sums stay well within 64 bits
+FINEST = 2.0**53  # steps of 1/K tile from zero, the most that a double can tell apart
 
 
 def random_table(rng: np.random.Generator | Random) -> NDArray[np.int64]:

@@ -8,9 +8,9 @@ diagonally dominant or nearly so, and no pivot grows. With κ the condition numb
     b = Xᵀr:                |δb_i| ≤ u·|X_i|₁·(‖S‖|S⁻¹r| + 4|r|)
 
 with |·|₁ the sum and |·| the largest of absolute values: a column of X loses what κ says, A only what W says, which
-stays small on-policy for λ → 1. Where M = ΦᵀΞΦ enters, all is done with Y = S⁻ᵀΞ^½U, where U is orthonormal and
-Ξ^½Φ = U·diag(scale)·basis. Column i of U is known to u·spread_i, spread_i = max(scale)/scale_i, so the condition
-number κ_M of Ξ^½Φ, the largest spread, enters by itself: only M has its square.
+stays small on-policy as λ → 1. Where M = ΦᵀΞΦ enters, everything is done with Y = S⁻ᵀΞ^½U, where U is orthonormal and
+Ξ^½Φ = U·diag(scale)·basis. Column i of U is known to within u·spread_i, spread_i = max(scale)/scale_i, so it is the
+condition number κ_M of Ξ^½Φ, the largest spread, that enters, and not its square, as it would through M.
 
 The bounds hold while uκ and uκ_M are small. Where one of them, or the bound on a fixed point relative to its length,
 exceeds `TOLERATED`, the result is refused (a fixed point of zero is not: see `LinearPrediction.fixed_point`).
@@ -32,7 +32,7 @@ __all__ = ["TOLERATED", "Rounding", "resolvent_error"]
 EPS = float(np.finfo(float).eps)
 # A result is refused where rounding may have taken all but two digits of it.
 TOLERATED = 0.01
-# Up to this norm of γλP the Neumann series bounds the condition number well enough, and for nothing.
+# Up to this norm of γλP the Neumann series bounds the condition number well enough, at no cost.
 _EASY = 0.99
 
 
@@ -50,7 +50,7 @@ def unit(n: int) -> float:
 def resolvent_error(chain: ArrayLike, decay: float) -> float:
     """A bound 2uκ on the relative error of solving (I − decay·chain)x = y, in the maximum norm.
 
-    The same bounds solves with the transpose in the norm of sums. Below `TOLERATED` it holds; above, the result may
+    It also bounds solves with the transpose, in the norm of sums. Below `TOLERATED` it holds; above, the result may
     mean nothing. For a chain of probabilities κ ≤ (1 + decay)/(1 − decay).
 
     Examples
@@ -68,7 +68,7 @@ def resolvent_error(chain: ArrayLike, decay: float) -> float:
 
 
 def refuse_resolvent(name: str, chain: Array, decay: float, remedy: str) -> None:
-    """Raise a ValueError where I − decay·chain is too near to singular for float64.
+    """Raise a ValueError where I − decay·chain is too close to singular for float64.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def refuse_resolvent(name: str, chain: Array, decay: float, remedy: str) -> None
 
 @dataclass(frozen=True)
 class Rounding:
-    """Bounds on the errors of A_σ, b, MSPBE, its gradient and the fixed point; the symbols are the module's.
+    """Bounds on the errors of A_σ, b, MSPBE, its gradient and the fixed point; the symbols are those of the module.
 
     Made by `PredictionProblem.rounding`.
 
@@ -145,11 +145,11 @@ class Rounding:
 
     @cached_property
     def _white(self) -> float:
-        """|Y|₁ over all columns, and what is not known of U."""
+        """|Y|₁ over all columns, plus what is not known of U."""
         return float(np.linalg.norm(np.abs(self.y).sum(axis=0)) + self.mass * np.linalg.norm(self.spread))
 
     def residual(self, theta: ArrayLike) -> float:
-        """Bound on √(2·MSPBE(θ)): |√(2·computed) − √(2·exact)| is at most this."""
+        """Bound on the error of √(2·MSPBE(θ)): |√(2·computed) − √(2·exact)| is at most this."""
         sizes = np.abs(check.array("theta", theta, self._changes.shape))
         return self._white * float(self._gain[0] + sizes @ self._changes)
 

@@ -1,4 +1,4 @@
-"""Rules that reference and compiled twin both keep to, so that they take the same steps."""
+"""Rules that the reference and its compiled twin both obey, so that they take the same steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ __all__ = ["DIVERGED_ABOVE", "LARGEST_WEIGHT", "TIE"]
 # Greedy is the first action within `TIE` of the largest value: a lazy engine leaves rounding noise where the exact
 # value is zero, and ties decide actions.
 TIE = 1e-10
-# In control a TD error beyond this, or one that is not a number, is divergence, however the run would go on.
+# In control, a TD error beyond this, or one that is NaN, counts as divergence, however the run would continue.
 DIVERGED_ABOVE = 1e100
-# In prediction a weight beyond this has diverged: the run stops there and is counted.
+# In prediction, a weight beyond this has diverged: the run stops there and is counted.
 LARGEST_WEIGHT = 1e10

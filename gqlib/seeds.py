@@ -8,7 +8,7 @@ starts, the same exploration and the same trajectories, so that differences betw
 take the sequence as four words (`words`), everything else as a :class:`numpy.random.Generator` (`generator`).
 
 Gymnasium runs number their two purposes in the order in which they were first drawn, exploration before environment;
-they keep these numbers so that results made earlier stay as they are.
+they keep these numbers so that earlier results stay as they are.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ GYM_EXPLORATION, GYM_ENVIRONMENT = 0, 1
 
 
 def sequence(seed: int, run: int, purpose: int) -> np.random.SeedSequence:
-    """Return the sequence of one purpose of one run.
+    """Return the sequence for one purpose of one run.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def words(seed: int, run: int, purpose: int) -> NDArray[np.uint64]:
 
 
 def generator(seed: int, run: int, purpose: int) -> np.random.Generator:
-    """Return a numpy Generator of one purpose of one run.
+    """Return a numpy Generator for one purpose of one run.
 
     Examples
     --------

@@ -1,15 +1,15 @@
 r"""Stability of the mean iterations θ ← θ + α(A_σ θ + b) and (θ, ω) ← (θ, ω) + αJ(θ, ω).
 
-With small steps the mean follows θ̇ = Aθ + b, and what decides is the *spectral abscissa*
+With small steps the mean follows θ̇ = Aθ + b, and stability rests on the *spectral abscissa*
 s(A) = max Re λ(A): s < 0 (A is Hurwitz) is stable, s > 0 is not. The paper asks for "negative" A, that is
-xᵀAx < 0 for all x ≠ 0, or *numerical abscissa* w(A) = λ_max((A + Aᵀ)/2) < 0. Since s ≤ w, that is sufficient and not
+xᵀAx < 0 for all x ≠ 0, or *numerical abscissa* w(A) = λ_max((A + Aᵀ)/2) < 0. Since s ≤ w, that is sufficient but not
 necessary; the gap w(A) > 0 > s(A) is where ‖exp(tA)‖ first grows and then decays.
 
 A_σ = A_0 + σ(A_1 − A_0) is linear in σ, so every σ at which an eigenvalue meets the imaginary axis is found, not
 searched for: det A_σ = 0 (a real eigenvalue crosses zero) and det(bialternate sum of A_σ) = 0 (two eigenvalues sum to
 zero, as a crossing pair ±iω does) are generalised eigenvalue problems in σ.
-Eigenvalues that are zero for every σ are no crossings: the matrix is first put on the row space of Ξ^½Φ, and
-eigenvalues that are zero there for every σ all the same are set aside.
+Eigenvalues that are zero for every σ are not crossings: the matrix is first restricted to the row space of Ξ^½Φ, and
+eigenvalues that are still zero there for every σ are set aside.
 
 For the step ratio η = β/α the joint matrix of (θ, ω), Eqs. (25)–(26), is
 
@@ -50,14 +50,14 @@ __all__ = [
 # The bialternate sum has order r(r−1)/2; beyond this order of A the grid alone must bracket complex crossings.
 EXACT_UP_TO = 24
 GRID = 256
-# Rounding of an eigenvalue of A_σ or J, in units of (order)·eps·‖·‖: two orders above what is met, many below any
-# crossing's slope. Closer to zero than that, an eigenvalue has no sign.
+# Rounding of an eigenvalue of A_σ or J, in units of (order)·eps·‖·‖: two orders of magnitude above what occurs, many
+# below the slope of any crossing. Closer to zero than that, an eigenvalue has no sign.
 ROUNDING = 100.0
-# Where an eigenvalue is looked at that may be zero for every σ: not at the ends, where one may vanish by itself.
+# The σ at which eigenvalues are tested for being zero throughout: not the ends, where one may vanish by chance.
 PROBES = (0.135, 0.26, 0.385, 0.51, 0.635, 0.76, 0.885)
 
 
-# The largest entry of a matrix made of other matrices' products: sums and multiples of such are still finite.
+# The largest entry of a matrix built from products of others: sums and multiples of such matrices are still finite.
 HUGE = 1e200
 
 
@@ -72,7 +72,7 @@ def spectral_abscissa(matrix: ArrayLike) -> float:
     Notes
     -----
     Exact for some matrix within ε = 10·n·eps·‖A‖₂ of A. So the error is to first order at most ε/|y*x|, with y and x
-    the unit eigenvectors of a simple eigenvalue, and never above (2‖A‖)^(1−1/n)·ε^(1/n), a defective one's.
+    the unit eigenvectors of a simple eigenvalue, and never above (2‖A‖)^(1−1/n)·ε^(1/n), the bound for a defective one.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def is_hurwitz(matrix: ArrayLike) -> bool:
 
 
 def is_negative_definite(matrix: ArrayLike) -> bool:
-    """Whether xᵀAx < 0 for every x ≠ 0: the paper's condition after Eq. (15), sufficient and not necessary.
+    """Whether xᵀAx < 0 for every x ≠ 0: the paper's condition after Eq. (15), sufficient but not necessary.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def transient_peak(matrix: ArrayLike) -> tuple[float, float]:
     Raises
     ------
     ValueError
-        Where A is not Hurwitz, so that there need be no peak.
+        If A is not Hurwitz, so that there need be no peak.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def bialternate(a: ArrayLike) -> Array:
 
 
 def pencil_roots(constant: ArrayLike, slope: ArrayLike) -> NDArray[np.complex128]:
-    """Every finite s with det(constant + s·slope) = 0; of a singular pencil also some spurious ones.
+    """Every finite s with det(constant + s·slope) = 0; for a singular pencil, some spurious ones too.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def pencil_roots(constant: ArrayLike, slope: ArrayLike) -> NDArray[np.complex128
 
 
 def sign_changes(function: Callable[[float], float], points: ArrayLike, noise: ArrayLike) -> Array:
-    """Where a function changes its sign between neighbouring points; values within `noise` of zero have none.
+    """Where a function changes sign between neighbouring points; values within `noise` of zero have none.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def sign_changes(function: Callable[[float], float], points: ArrayLike, noise: A
 
 
 def _deflate(constant: Array, slope: Array, noise: float) -> tuple[Array, Array]:
-    """The pair without the null vectors that both share, on the right and on the left, as often as there are any.
+    """The pair without the null vectors that both share, on the right and on the left, repeated until none are left.
 
     If A_σN = 0 for all σ, then A_σ is block triangular in the basis (N, its complement), and the eigenvalues that are
     not zero belong to the block on the complement; likewise on the left.
@@ -286,7 +286,7 @@ def critical_sigma(problem: LinearPrediction, lam: float) -> Array:
     order = len(low)
     if order == 0:
         return np.empty(0)
-    # Null vectors that turn with σ escape the deflation; their eigenvalue is zero at every probe.
+    # Null vectors that rotate with σ escape the deflation; their eigenvalue is zero at every probe.
     zeros = min(int((np.abs(np.linalg.eigvals(low + s * slope)) < noise).sum()) for s in PROBES)
 
     def abscissa(sigma: float) -> float:
@@ -299,7 +299,7 @@ def critical_sigma(problem: LinearPrediction, lam: float) -> Array:
         roots = np.concatenate([roots, pencil_roots(bialternate(low), bialternate(slope))])
     inside = (np.abs(roots.imag) < np.sqrt(EPS)) & (roots.real > 0.0) & (roots.real < 1.0)
     knots = np.unique(np.concatenate([np.linspace(0.0, 1.0, GRID + 1), roots.real[inside]]))
-    # One point inside each piece between candidates: the sign is constant there, up to candidates the grid stands for.
+    # One point inside each gap between candidates: there the sign is constant, unless a crossing was left to the grid.
     points = np.concatenate([[0.0], (knots[1:] + knots[:-1]) / 2.0, [1.0]])
     return sign_changes(abscissa, points, noise)
 

@@ -1,6 +1,6 @@
 r"""The sympy twins of `gqlib.prediction`: exact rationals and symbols in, closed forms out.
 
-The same objects under the same names, so that each closed form can be put beside its float64 twin:
+The same objects under the same names, so that each closed form can be set beside its float64 twin:
 
     X   = (I − γλ P_traceᵀ)⁻¹ Ξ Φ                                  trace weights, ξ_i E[e_k | i]
     A_σ = Xᵀ (γ[P^π + σ(P^μ − P^π)] − I) Φ                         (before Eq. (15))
@@ -44,7 +44,7 @@ __all__ = [
     "twin",
 ]
 
-# A float64 that was a small fraction is off by rounding alone, a few units of 1e-16 after a linear solve.
+# A float64 that stands for a simple fraction is off by rounding alone, a few units of 1e-16 after a linear solve.
 READING_TOLERANCE = 1e-14
 
 SIGMA, LAM, GAMMA = sp.symbols("sigma lambda gamma", nonnegative=True)
@@ -101,7 +101,7 @@ def _is_listed(value: Any) -> bool:
 
 
 def _listed(name: str, value: Any) -> Any:
-    """Nested lists, with strings and fractions inside made into sympy numbers before sympy sees them."""
+    """Nested lists, whose strings and fractions become exact sympy numbers before sympy itself reads them."""
     if _is_listed(value):
         return [_listed(name, entry) for entry in value]
     return exact(name, value)
@@ -182,7 +182,7 @@ class SymbolicProblem:
 
     Examples
     --------
-    One state, one action, reward 1: the fixed point is 1/(1 − γ), whatever λ.
+    One state, one action, reward 1: the fixed point is 1/(1 − γ), whatever λ is.
 
     >>> one = sp.Matrix([[1]])
     >>> p = SymbolicProblem(one, one, one, rewards=one, xi=one, gamma=GAMMA)
@@ -240,7 +240,7 @@ def twin(problem: PredictionProblem, *, gamma: Any = GAMMA, largest_denominator:
     Raises
     ------
     ValueError
-        Where a number of the problem is not the float64 of such a fraction.
+        If a number of the problem is not the float64 of such a fraction.
 
     Examples
     --------
@@ -284,7 +284,7 @@ def eigenvalues(matrix: sp.Matrix) -> list[sp.Expr]:
     Raises
     ------
     ValueError
-        Where a factor of degree three or more is left.
+        If a factor of degree three or more is left.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 r"""Tile coding with the interface and the numbers of tiles3 (Sutton; Sutton and Barto 2018, Section 9.5.4).
 
-A point :math:`f \in \mathbb{R}^d`, in units of tile widths, is seen by :math:`K` tilings, each shifted against the
+A point :math:`f \in \mathbb{R}^d`, in units of tile widths, is seen by :math:`K` tilings, each offset from the
 others. With :math:`q_i = \lfloor K f_i \rfloor` the tile of tiling :math:`t` has the coordinates
 
 .. math::
    \Bigl(t,\ \Bigl\lfloor \frac{q_1 + t}{K} \Bigr\rfloor,\ \Bigl\lfloor \frac{q_2 + 3t}{K} \Bigr\rfloor,\
    \Bigl\lfloor \frac{q_3 + 5t}{K} \Bigr\rfloor,\ \dots,\ \text{ints}\Bigr),
 
-displacements by the first odd numbers, so that the tilings do not line up along a diagonal. A *memory* turns
+that is, displacements by the first odd numbers, so that the tilings do not line up along a diagonal. A *memory* turns
 coordinates into an index:
 
 - an ``int`` *m*: ``hash(coordinates) % m``, with collisions from the first tile on;
@@ -85,7 +85,7 @@ class IHT:
         return len(self.dictionary) >= self.size
 
     def getindex(self, obj: Hashable, readonly: bool = False) -> int | None:
-        """Index of a tile; a new one is stored, unless `readonly` (None) or the table is full (hashed)."""
+        """Index of a tile; a new one is stored, unless `readonly` (then None) or the table is full (then hashed)."""
         check.flag("readonly", readonly)
         try:
             index = self.dictionary.get(obj)
@@ -144,14 +144,14 @@ def tileswrap(
     ints: Sequence[int] = (),
     readonly: bool = False,
 ) -> list[Any]:
-    """Tiles of a point in a space that closes on itself along some dimensions.
+    """Tiles of a point in a space that wraps around along some dimensions.
 
     Parameters
     ----------
     ihtORsize, numtilings, floats, ints, readonly
         As in :func:`tiles`.
     wrapwidths : sequence of int or None
-        Period of each dimension in tile widths; None, 0 or a missing entry where it does not close.
+        Period of each dimension in tile widths; None, 0 or a missing entry where it does not wrap.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def _tiles(
         coordinates: list[Any] = [tiling]
         shift = tiling
         for q, width in zip_longest(quantised, wrapwidths or ()):
-            # In a space that closes, a tiling is shifted by less than one tile.
+            # In a space that wraps around, a tiling is shifted by less than one tile.
             coordinate = (q + (shift if wrapwidths is None else shift % count)) // count
             coordinates.append(coordinate % width if width else coordinate)
             shift += 2 * tiling

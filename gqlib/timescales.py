@@ -5,8 +5,8 @@ The mean of the updates (25)–(26) is linear in (θ, ω) with
     J(η) = [[A, −(M + Aᵀ)], [ηA, −ηM]],        det(J − sI) = det(s²I + s(ηM − A) + ηAAᵀ).
 
 *Sufficient.* Let s be an eigenvalue and x, ‖x‖ = 1, a null vector of the pencil: s² + s(p + iq) + η‖Aᵀx‖² = 0 with
-p = x*(ηM − (A + Aᵀ)/2)x. The product of the two roots is positive, so their real parts have one sign, and they sum to
-−p. Hence J is Hurwitz if A is regular and
+p = x*(ηM − (A + Aᵀ)/2)x. The product of the two roots is positive, so their real parts have the same sign, and they
+sum to −p. Hence J is Hurwitz if A is regular and
 
     η > λ_max(M⁻¹(A + Aᵀ)/2).                                                       (sufficient_eta)
 
@@ -14,9 +14,9 @@ p = x*(ηM − (A + Aᵀ)/2)x. The product of the two roots is positive, so thei
 
     η > tr A / tr M.                                                                (necessary_eta)
 
-For one feature the two meet. *Limits.* As η → 0 the eigenvalues of J tend to those of A and to η times those of A: GQ
-is stable exactly where semi-gradient TD is. As η → ∞ they tend to −η times those of M and to those of −AᵀM⁻¹A, all
-negative. Where Φ has deficient rank everything is meant on its row space.
+For one feature the two coincide. *Limits.* As η → 0 the eigenvalues of J tend to those of A and to η times those of A:
+GQ is stable exactly where semi-gradient TD is. As η → ∞ they tend to −η times those of M and to those of −AᵀM⁻¹A,
+all negative. Where Φ is rank-deficient, everything is to be read on its row space.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
     "sufficient_eta",
 ]
 
-# Step ratios looked at besides the exact candidates, as multiples of the size of A relative to M.
+# Step ratios tried besides the exact candidates, as multiples of the size of A relative to M.
 GRID = np.geomspace(1e-6, 1e3, 256)
 
 
@@ -96,7 +96,7 @@ def sufficient_eta(problem: LinearPrediction, sigma: float, lam: float) -> float
     Raises
     ------
     ValueError
-        Where γE[v] ≠ M + Aᵀ, so that the mean update is no gradient.
+        If γE[v] ≠ M + Aᵀ, so that the mean update is not a gradient.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def eta_crossings(problem: LinearPrediction, sigma: float, lam: float) -> Array:
     """Every η > 0 at which the spectral abscissa of J(η) changes sign, sorted; possibly empty.
 
     J(η) is linear in η, and det J(η) = η^r det(A)² does not vanish, so eigenvalues cross in pairs ±iw: there the
-    bialternate sum of J(η) is singular, a generalised eigenvalue problem in η. A grid of 256 step ratios stands guard
+    bialternate sum of J(η) is singular, a generalised eigenvalue problem in η. A grid of 256 step ratios guards
     against its rounding.
 
     Examples
@@ -186,10 +186,10 @@ def eta_star(problem: LinearPrediction, sigma: float, lam: float) -> float:
 def rare_action_problem(
     far: ArrayLike, *, near: float = 0.2, epsilon: float = 0.01, gamma: float = 0.99
 ) -> PredictionProblem:
-    """Two states that every action exchanges; the target always takes an action that the behaviour takes rarely.
+    """Two states that every action swaps; the target always takes an action that the behaviour takes rarely.
 
     φ(1, usual) = (1, 0), φ(2, usual) = (0, near), φ(s, rare) = far[s]; μ(rare) = ε, π(rare) = 1, rewards zero.
-    Since the rare pairs hardly weigh in M but are what A bootstraps from, `far` sets A almost freely.
+    Since the rare pairs carry little weight in M but are what A bootstraps from, `far` sets A almost freely.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def rare_action_problem(
 
 
 def search_rare_action(values: ArrayLike, eta: float) -> tuple[Array, float, int]:
-    """Try every `far` with entries from `values`, for one on which semi-gradient TD is stable and GQ(0, 0) is not.
+    """Try every `far` with entries from `values`, seeking one on which semi-gradient TD is stable and GQ(0, 0) is not.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def search_rare_action(values: ArrayLike, eta: float) -> tuple[Array, float, int
     """
     entries = check.array("values", values, (None,))
     eta = check.scalar("eta", eta, low=0.0, open_low=True)
-    # A is a quadratic form of the features: gather its terms once, instead of building a problem for each of many.
+    # A is a quadratic form of the features: gather its terms once, instead of building a problem for each candidate.
     frame = rare_action_problem(np.ones((2, 2)))
     grid = np.stack(np.meshgrid(*[entries] * 4, indexing="ij"), axis=-1).reshape(-1, 2, 2)
     phi = np.broadcast_to(frame.features, (len(grid), 4, 2)).copy()

@@ -1,4 +1,4 @@
-r"""Baird's star (Appendix E of the paper; Baird 1995): the classical example of divergence off the policy.
+r"""Baird's star (Appendix E of the paper; Baird 1995): the classic example of off-policy divergence.
 
 With n states, the *dashed* action leads to one of the n − 1 corners with equal probability, the *solid* action to
 the centre s_n. Behaviour: μ(solid) = 1/n; target: π(solid) = 1; every reward is 0, so v^π = 0 and θ = 0 is exact.
@@ -34,7 +34,7 @@ def baird_star(
     Parameters
     ----------
     features : {"printed", "classical"}
-        φ of the centre: 2ε_n + ε_{n+1} as the paper prints, or ε_n + 2ε_{n+1} as in the literature.
+        φ of the centre: 2ε_n + ε_{n+1} as the paper prints it, or ε_n + 2ε_{n+1} as in the literature.
     states : int
         7 in the paper; 8 (seven corners and a centre) in the public code of Dann, Neumann and Peters (2014).
     reading : {"literal", "expected", "stacked"}

@@ -1,6 +1,6 @@
-"""What every prediction domain hands out: an exact problem, a first weight vector, and trajectories.
+"""What every prediction domain provides: an exact problem, an initial weight vector and trajectories.
 
-A trajectory is a set of arrays with one row a step, which is all that a learner sees:
+A trajectory is a set of arrays with one row per step, which is all that a learner sees:
 φ_k, R, φ_{k+1}, E_πφ(S_{k+1}, ·) and whether an episode (and so the trace) ends after the step.
 """
 
@@ -67,9 +67,9 @@ class Domain:
 
 
 def sample_chain(chain: Array, start: Array, steps: int, rng: np.random.Generator) -> np.typing.NDArray[np.intp]:
-    """Steps + 1 indices of a finite chain with restarts: where a row falls short of one, `start` is drawn anew.
+    """`steps` + 1 indices of a finite chain with restarts: where a row falls short of one, `start` is drawn afresh.
 
-    Two uniform numbers a step are drawn, so that the path depends on the generator alone.
+    Two uniform numbers are drawn per step, so that the path depends on the generator alone.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def sample_chain(chain: Array, start: Array, steps: int, rng: np.random.Generato
     path[0] = min(int(np.searchsorted(begin, draws[0, 0] * begin[-1], side="right")), n - 1)
     for k in range(steps):
         index = int(np.searchsorted(cumulative[path[k]], draws[k + 1, 0], side="right"))
-        if index >= n:  # the missing mass, or rounding of a row that sums to one
+        if index >= n:  # the missing mass, or rounding in a row that sums to one
             short = cumulative[path[k], -1] < 1.0 - check.PROBABILITY_TOLERANCE
             index = int(np.searchsorted(begin, draws[k + 1, 1] * begin[-1], side="right")) if short else n - 1
         path[k + 1] = min(index, n - 1)

@@ -8,10 +8,10 @@ reward 0. Features are four triangles over the states,
 with n = 14 in the paper and in the public code of Dann, Neumann and Peters (2014), n = 13 (spaced by 4) in Boyan
 (2002). As γ → 1 the value is −2(n − i): linear, *rising* with i, and in the span of the features.
 
-As printed, s_n is absorbing, so the chain has no stationary law but that of s_n. What happens there is a choice:
+As printed, s_n is absorbing, so the only stationary law puts all its weight on s_n. What happens there is a choice:
 
     restart   arriving at s_n ends the episode: the update sees φ(s_n), the trace resets, s_1 follows (main reading)
-    jump      s_n is a state like the others and leads to s_1 with reward 0: one ergodic chain, traces run on
+    jump      s_n is a state like the others and leads to s_1 with reward 0: one ergodic chain, traces continue
     absorb    s_n stays where it is for ever, or, with `episode_steps` = 20, until the episode is cut as in that code
 """
 
@@ -43,7 +43,7 @@ def triangles(states: int) -> Array:
     n = check.integer("states", states, low=FEATURE_COUNT)
     check.room("states", states, FEATURE_COUNT * n)
     intervals = FEATURE_COUNT - 1
-    # Whole numbers before the one division, so that multiples of 1/(n−1) come out correctly rounded.
+    # Whole numbers before the single division, so that multiples of 1/(n−1) come out correctly rounded.
     distance = np.abs(intervals * np.arange(n)[:, None] - (n - 1) * np.arange(FEATURE_COUNT))
     return np.asarray(np.maximum(0, (n - 1) - distance) / (n - 1))
 
@@ -66,15 +66,15 @@ def boyan_chain(
     gamma : float in [0, 1]
         0.99 in the paper, 0.95 in the public code of Dann et al., 1 in Boyan (2002).
     reading : {"literal", "expected", "stacked"}
-        With one action, "stacked" is the same as "literal", and σ has no effect in either. In "expected" σ weighs
-        φ(S_{k+1}) against its mean given S_k: the same expectation, another variance.
+        With one action, "stacked" is the same as "literal", and σ has no effect in either. In "expected", σ weighs
+        φ(S_{k+1}) against its mean given S_k: the same expectation, a different variance.
     end : {"restart", "jump", "absorb"}
         What happens at the last state; see the module.
     terminal_features : {"printed", "zero"}
-        φ(s_n): (0, 0, 0, 1), as the triangles have it and the public code too, or 0. With "restart" the first
+        φ(s_n): (0, 0, 0, 1), as in the triangles and the public code, or 0. With "restart", the first
         bootstraps from a value that nothing ties to zero, the second gives the end the value zero.
     episode_steps : int, optional
-        Only with "absorb": cut episodes after so many steps (20 in the public code). Without it the walk stays.
+        Only with "absorb": cut episodes after this many steps (20 in the public code). Otherwise the walk stays put.
 
     Returns
     -------

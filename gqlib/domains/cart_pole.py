@@ -11,7 +11,7 @@ On the basis f = (1, s_i s_j for i ≤ j) everything is a finite matrix: E[f(s')
 E[s'_i s'_j | s] = (Ss)_i (Ss)_j + C_ij, the Gram matrix Ξ = E[f fᵀ] by Isserlis' theorem, and the value of a policy
 the quadratic v = f·(I − γP)⁻¹r. So the same algebra as for finite chains gives A_σ, b and M exactly.
 
-F and G are those of the public code of Dann et al., with its three slips of the textbook linearisation (no g in the
+F and G are those of the public code of Dann et al., with its three slips in the textbook linearisation (no g in the
 angle's row, friction with the wrong sign there, no time step in −4b/k), since the paper follows that code.
 """
 
@@ -48,7 +48,7 @@ START = np.array([1e-4, 0.0, 0.0, 0.0])
 # The Riccati solution at γ = 0.95, written out because its last bits differ between linear-algebra libraries and walks
 # must not; a test holds it to scipy's solver.
 PUBLIC_GAMMA = 0.95
-SMALLEST_GAMMA = 1e-9  # below it scipy's solver loses all digits
+SMALLEST_GAMMA = 1e-9  # below it, scipy's solver loses every digit
 PUBLIC_GAIN = (24.90161760625667, 5.524317360423918, 0.8576217323293819, 1.7219036089723017)
 BEHAVIOUR_VARIANCE, TARGET_VARIANCE = 0.01, 0.001
 FEATURES, POLICIES, CART_READINGS = ("printed", "squares", "public"), ("off", "on"), ("literal", "expected")
@@ -78,10 +78,10 @@ def riccati_gain(gamma: float) -> Array:
 
 @dataclass(frozen=True)
 class Walker:
-    """A walk and what a learner sees of it, in plain numbers and a fixed order of operations.
+    """A walk and what a learner sees of it, in plain numbers and in a fixed order of operations.
 
     ρ = ratio[0]·exp(−ratio[1]·z²) for the standardised noise z of an action; `scale` (d,) is what the constant (if
-    there is one) and the squares are divided by; `spread` (4,) is the diagonal of C under the target policy.
+    any) and the squares are divided by; `spread` (4,) is the diagonal of C under the target policy.
     `gqlib.fast.prediction` holds the compiled twin.
     """
 
@@ -134,7 +134,7 @@ class Walker:
         )
 
     def sample(self, steps: int, rng: np.random.Generator) -> WeightedTrajectory:
-        """The trajectory that a generator decides."""
+        """The trajectory that a generator determines."""
         normals = rng.standard_normal((self.warm_up + steps, 2))
         return self.see(normals, self.walk(normals))
 
@@ -218,15 +218,15 @@ def cart_pole(
     gamma : float in (0, 1)
         0.95 in the public code; the paper gives none for this domain. The gain is optimal for it.
     features : {"printed", "squares", "public"}
-        (1, s_1², …, s_4²) as the paper prints; the squares alone; or the squares divided by their standard deviation
+        (1, s_1², …, s_4²) as the paper prints; the squares alone; or the squares divided by their standard deviations
         under the behaviour, which is what the public code uses.
     policy : {"off", "on"}
         Off: action variance 0.01 for the behaviour, 0.001 for the target. On: no action noise in either.
     reading : {"literal", "expected"}
-        σ void, or φ(S_{k+1}) weighed against E_π[φ(S_{k+1}) | S_k] from the model. Actions are continuous, so there
-        is no block for each. In "expected" the reward stays that of the behaviour.
+        σ has no effect, or weighs φ(S_{k+1}) against E_π[φ(S_{k+1}) | S_k] from the model. Actions are continuous,
+        so there is no block for each. In "expected", the reward is still that of the behaviour.
     start : {"public", "stationary"}
-        Walks begin at (1e-4, 0, 0, 0), or are 400 steps old when they begin.
+        Walks begin at (1e-4, 0, 0, 0), or after a warm-up of 400 steps.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Episodes of a finite MDP, and the tabular tasks that hand them out.
+"""Episodes of a finite MDP, and the tabular tasks that generate them.
 
-An episode is S_0, A_0, R_1, S_1, A_1, …, S_T, A_T in one convention of time: the reward of step t is R_{t+1}
+An episode is S_0, A_0, R_1, S_1, A_1, …, S_T, A_T, with one convention for time: the reward of step t is R_{t+1}
 (the paper writes R_{t+1} in its Background and R_t from Eq. (8) on). It ends in a terminal state, or is cut after a
 number of steps; then A_T is the action that would have come next, so that every learner can still bootstrap.
 """
@@ -20,7 +20,7 @@ from gqlib.mdp import FiniteMDP
 
 __all__ = ["Episode", "TabularTask", "Transition", "sample_episode"]
 
-LARGEST_INDEX = 2.0**53  # up to it doubles hold all whole numbers
+LARGEST_INDEX = 2.0**53  # up to here doubles represent every whole number
 
 
 class Transition(NamedTuple):
@@ -45,7 +45,7 @@ class Transition(NamedTuple):
 class Episode:
     """Arrays of an episode of T steps: states and actions (T + 1,), rewards (T,).
 
-    `ended` says whether states[T] is terminal; if so, its value is zero and actions[T] means nothing.
+    `ended` says whether states[T] is terminal; if so, its value is zero and actions[T] is meaningless.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def sample_episode(
     moves = np.cumsum(mdp.transitions, axis=2)
 
     def draw(cumulative: Array) -> int:
-        # Scaled by the total, so that the last digit of a sum never yields an index of probability zero.
+        # Scaled by the total, so that rounding in a sum never yields an index of probability zero.
         return int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
 
     states = [draw(np.cumsum(begin))]

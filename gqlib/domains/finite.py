@@ -1,19 +1,19 @@
 r"""Finite prediction domains: an MDP, two policies, state features, and a reading of what φ(s, a) means.
 
 The paper's prediction domains have *state* features φ(s), whereas GQ(σ, λ) mixes φ(S_{k+1}, A_{k+1}) with
-E_πφ(S_{k+1}, ·), the features of pairs. Three readings fill the gap:
+E_πφ(S_{k+1}, ·), the features of pairs. Three readings bridge the gap:
 
 ``literal``
     φ(s, a) = φ(s). Then E_πφ(S_{k+1}, ·) = φ(S_{k+1}): σ has no effect at all.
 ``expected``
     The expected next state: E_π[φ(S_{k+1}) | S_k] from the model, on the index set of states, which fits the
-    paper's |S|×|S| matrices. Needs the model; the reward stays the sampled one.
+    paper's |S|×|S| matrices. Needs the model; the reward is still the sampled one.
 ``stacked``
     φ(s, a) holds φ(s) in the block of action a: a q-function on pairs, |A| times as many weights.
 
-One walk (S_k, A_k) serves all three, so that readings differ by what a learner sees and by nothing else.
-How an episode ends: `ends_on` marks states whose arrival ends it (the update still sees their features, the trace
-resets, and `start` is drawn anew), `horizon` cuts it after so many steps.
+One walk (S_k, A_k) serves all three, so the readings differ only in what a learner sees.
+How an episode ends: `ends_on` marks the states that end it on arrival (the update still sees their features, the trace
+resets, and `start` is drawn afresh), `horizon` cuts it after this many steps.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ __all__ = ["Chain", "FiniteDomain", "Path", "Tables", "WeightedTrajectory", "bui
 
 SIGMA_READINGS = ("literal", "expected", "stacked")
 Ints = NDArray[np.int64]
-# A row of probabilities that reaches one up to this much does reach one (rounding of a sum of a few terms).
+# A row of probabilities that falls this little short of one does reach one (rounding in a sum of a few terms).
 _WHOLE = 1.0 - 1e-12
 
 
 @dataclass(frozen=True)
 class WeightedTrajectory(Trajectory):
-    """A trajectory that also knows ρ_k = π(A_k|S_k)/μ(A_k|S_k), (T,), for learners that weight by it.
+    """A trajectory that also carries ρ_k = π(A_k|S_k)/μ(A_k|S_k), (T,), for learners that weight by it.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Chain:
 
     Examples
     --------
-    Two states that lead to each other; an episode ends on arriving in the second, if so told.
+    Two states that lead to each other; an episode ends on arrival in the second, if so specified.
 
     >>> moves, only, first = np.array([[[0.0, 1.0]], [[1.0, 0.0]]]), np.ones((2, 1)), np.array([1.0, 0.0])
     >>> for ends_on in ([False, False], [False, True]):
@@ -105,11 +105,11 @@ class Chain:
 
     @property
     def has_episodes(self) -> bool:
-        """Whether walks end and start anew."""
+        """Whether walks end and start afresh."""
         return bool(self.ends_on.any()) or self.horizon > 0
 
     def walk(self, draws: Array) -> Path:
-        """The path that (T + 1, 3) uniform numbers decide: arrival, action, and a new start where one is needed.
+        """The path that (T + 1, 3) uniform numbers determine: arrival, action, and a new start where one is needed.
 
         `gqlib.fast.prediction` holds the compiled twin.
         """
@@ -275,11 +275,11 @@ def build(
     theta0 : (d,)
         Repeated for each block in the stacked reading.
     values : callable
-        Returns q^π, (S, A): called only when someone asks for the truth (it need not exist at γ = 1).
+        Returns q^π, (S, A): called only when `truth` is asked for (it need not exist at γ = 1).
 
     Examples
     --------
-    One state, two actions, the second of which pays 1 and is always taken by π: q = (γ·2, 2) at γ = ½.
+    One state and two actions, the second of which pays 1 and is always taken by π: q = (γ·2, 2) at γ = ½.
 
     >>> chain = Chain(np.ones((1, 2, 1)), np.array([[0.5, 0.5]]), np.ones(1), np.zeros(1, dtype=bool))
     >>> pays, q = np.array([[0.0, 1.0]]), np.array([[1.0, 2.0]])

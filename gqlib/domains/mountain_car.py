@@ -9,7 +9,7 @@ State: position x in [-1.2, 0.5] and velocity v in [-0.07, 0.07]. Actions: 0 rev
 The reward is -1 for every step; an episode starts at rest with x uniform in [-0.6, -0.4) and ends at x = 0.5.
 
 Differences from Gymnasium's ``MountainCar-v0``, which plays the same game up to the goal: there x may reach 0.6
-in the last step, the goal also asks for v >= 0 (which a car that arrives always has), states are handed out in
+in the last step, the goal also requires v >= 0 (true of every car that arrives), states are returned in
 single precision, and episodes are cut after 200 steps; here the step limit belongs to the experiment.
 
 The cosine is a fixed polynomial, accurate to rounding, because that of the C library may differ in its last
@@ -71,7 +71,7 @@ def cosine(y: float) -> float:
 
 
 def advance(position: float, velocity: float, push: float, cosine_3x: float) -> tuple[float, float]:
-    """Next position and velocity, unchecked; `push` is action - 1. The kernels compile this very function."""
+    """Next position and velocity, unchecked; `push` is action - 1. The kernels compile this same function."""
     velocity = velocity + FORCE * push - GRAVITY * cosine_3x
     if velocity > VELOCITY_MAX:
         velocity = VELOCITY_MAX

@@ -1,4 +1,4 @@
-"""Random MDPs, policies, features and prediction problems, for checks on many cases and for searches.
+"""Random MDPs, policies, features and prediction problems, for checks over many cases and for searches.
 
 Rows of probabilities are drawn from a symmetric Dirichlet law: concentration 1 is uniform on the simplex, small values
 give nearly deterministic rows. Transitions keep a share of the uniform law, so that every chain is ergodic.
@@ -17,12 +17,12 @@ from gqlib.prediction import PredictionProblem
 
 __all__ = ["domain_on_pairs", "random_mdp", "random_policy", "random_problem"]
 
-# The share of the uniform law in every row of transitions: ergodic whatever the policy, and no row is visibly blurred.
+# The share of the uniform law in every row of transitions: ergodic whatever the policy, and too small to blur any row.
 FLOOR = 1e-3
 
 
 def _rows(rng: np.random.Generator, shape: tuple[int, ...], concentration: float) -> Array:
-    """Probabilities along the last axis, never exactly zero in total however small the concentration."""
+    """Probabilities along the last axis, whose total is never zero, however small the concentration."""
     concentration = check.scalar("concentration", concentration, low=0.0, open_low=True)
     rows = check.generator("rng", rng).dirichlet(np.full(shape[-1], concentration), size=shape[:-1])
     # For tiny concentrations the generator can underflow to 0/0: such a row becomes uniform.
@@ -77,7 +77,7 @@ def random_problem(
     concentration: float = 1.0,
     on_policy: bool = False,
 ) -> PredictionProblem:
-    """A random problem on pairs with standard normal features; the table (Φ = I) without `n_features`.
+    """A random problem on pairs with standard normal features; tabular (Φ = I) if `n_features` is omitted.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def random_problem(
 def domain_on_pairs(
     mdp: FiniteMDP, mu: ArrayLike, pi: ArrayLike, features: ArrayLike, theta0: ArrayLike | None = None
 ) -> Domain:
-    """Any continuing finite MDP with features on pairs as a domain: exact problem and trajectories from stationarity.
+    """Any continuing finite MDP with features on pairs, as a domain: the exact problem and stationary trajectories.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-r"""The random walk: n states in a row between two ends, steps left or right, no discount.
+r"""The random walk: n states in a row between two ends, steps left or right, no discounting.
 
 States 1, …, n are the walk, 0 and n + 1 are terminal; action 0 steps left, action 1 right. The reward is −1 for
-reaching the left end, +1 for the right end and 0 elsewhere, and episodes start in the middle. Under the
+reaching the left end, +1 for the right end and 0 otherwise, and episodes start in the middle. Under the
 equiprobable policy the value is a straight line between the ends, with c = (n + 1)/2 as its zero:
 
     v(s) = (s − c)/c        q(s, left) = (s − 1 − c)/c        q(s, right) = (s + 1 − c)/c.
@@ -24,7 +24,7 @@ LEFT, RIGHT = 0, 1
 
 
 def random_walk(length: int = 19, gamma: float = 1.0) -> TabularTask:
-    """The random walk on `length` states; an odd number, so that there is a middle one.
+    """The random walk on `length` states; `length` is odd, so that there is a middle one.
 
     Examples
     --------

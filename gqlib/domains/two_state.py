@@ -10,7 +10,7 @@ The paper does not say whether the example is episodic, and Figure 2 depends on 
     The chain as drawn; ξ is its stationary law, uniform over the four pairs.
 ``"bootstrap"``
     Episodes as in the public code of the example: the first state is uniform, an episode ends after (2, right) and
-    the trace resets, yet the update still bootstraps from the state behind the end.
+    the trace resets, yet the update still bootstraps from the state beyond the end.
 ``"terminal"``
     The same episodes, with value zero at the end.
 """
@@ -62,7 +62,7 @@ def two_state(
     reward = check.array("rewards", np.zeros((2, 2)) if rewards is None else rewards, (2, 2)).ravel()
     transitions = np.zeros((2, 2, 2))
     transitions[:, RIGHT, 1] = transitions[:, LEFT, 0] = 1.0
-    # The discount plays no part in the chains, so that γ = 1 needs no exception here.
+    # The discount plays no part in the chains, so γ = 1 needs no special case here.
     mdp = FiniteMDP(transitions, np.zeros((2, 2)), 0.0)
     phi = np.array(FEATURES)
     p_mu, p_pi, survive = mdp.pair_chain(MU), mdp.pair_chain(PI), mdp.pair_chain(MU)
@@ -75,11 +75,11 @@ def two_state(
     if reading == "terminal":
         p_mu, p_pi = survive, p_pi * (np.arange(4) != LAST_PAIR)[:, None]
     problem = PredictionProblem(phi, p_mu, p_pi, reward, xi, gamma, p_trace=survive)
-    expected = p_pi @ phi  # E_πφ(S', ·) is certain here: every pair leads to one state
+    expected = p_pi @ phi  # E_πφ(S', ·) is deterministic here: every pair leads to one state
 
     def sample(steps: int, rng: np.random.Generator) -> Trajectory:
         path = sample_chain(survive, begin, steps, rng)
-        behind = rng.integers(2, size=steps)  # the action that μ takes behind an end
+        behind = rng.integers(2, size=steps)  # the action that μ takes beyond an end
         pair, after = path[:-1], path[1:]
         ends = (pair == LAST_PAIR) & (reading != "continuing")
         sampled = phi[np.where(ends, 2 + behind, after)]

@@ -2,7 +2,7 @@
 
 ``gq``           semi-gradient Q(σ, λ) and GQ(σ, λ), Eqs. (10), (25) and (26), and Algorithm 1 as printed
 ``relatives``    the methods that GQ(σ, λ) is related to, one step of each
-``gradient_td``  TDC(λ), GTD2 and GQ(λ) of Maei and Sutton, weighted by importance
+``gradient_td``  TDC(λ), GTD2 and GQ(λ) of Maei and Sutton, weighted by importance ratios
 ``corrected``    GQ(σ, λ) with its target mended by an importance ratio in the error
 ``textbook``     GQ(σ, λ) with its target mended as in the textbook, by σ in the trace; Retrace and other relatives
 ``sparse``       GQ(σ, λ) at a cost that does not grow with the number of features

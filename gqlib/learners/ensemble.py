@@ -1,7 +1,7 @@
 r"""Many runs at once, all advanced together in NumPy.
 
 *Semi-gradient Q(σ, λ)*, for a set of σ on a set of trajectories: the trace e_k = γλ e_{k−1} + φ_k does not depend on σ
-or θ, so that every σ shares it,
+or θ, so every σ shares it,
 
     θ[σ, run] ← θ[σ, run] + α δ[σ, run] e[run]                                  (the backward view of Eq. (10)).
 
@@ -29,7 +29,7 @@ __all__ = ["Ensemble", "gq_ensemble", "pair_walks", "semi_gradient_ensemble", "t
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Weights (kept steps, sigmas, runs, d) at `steps`, and which runs left the bound, (sigmas, runs).
+    """Weights (kept steps, sigmas, runs, d) at `steps`, and which runs exceeded the bound, (sigmas, runs).
 
     Examples
     --------
@@ -149,7 +149,7 @@ def pair_walks(problem: PredictionProblem, runs: int, steps: int, rng: np.random
     paths = np.empty((runs, steps + 1), dtype=np.intp)
     paths[:, 0] = np.minimum(np.searchsorted(start, draws[0] * start[-1], side="right"), problem.n - 1)
     for k in range(steps):
-        inside = draws[k + 1, :, None] >= rows[paths[:, k], :-1]  # the last sum is one up to rounding
+        inside = draws[k + 1, :, None] >= rows[paths[:, k], :-1]  # the last sum is one, up to rounding
         paths[:, k + 1] = inside.sum(axis=1)
     return paths
 

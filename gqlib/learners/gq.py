@@ -8,7 +8,7 @@ A step sees φ_k, R, φ_{k+1} and E_πφ(S_{k+1}, ·), the last two zero where a
     ω_{k+1} = ω_k + β(δ_k e_k − φ_k φ_kᵀω_k)                                    (25)
     θ_{k+1} = θ_k + α(δ_k e_k − γ v ω_k)                                        (26)
 
-The functions are pure: arrays in, new arrays out. Any finite σ is taken, since the paper's dynamic σ can leave [0, 1].
+The functions are pure: arrays in, new arrays out. Any finite σ will do, since the paper's dynamic σ can leave [0, 1].
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def semi_gradient_step(
     trace = gamma * lam * trace + phi
     delta = reward + gamma * (theta @ mix(sigma, phi_next, phi_next_expected)) - theta @ phi
     theta = theta + alpha * delta * trace
-    check.finite(theta=theta)  # so are trace and delta, or their product would not be
+    check.finite(theta=theta)  # then trace and delta are finite too, or their product would not be
     return theta, trace, float(delta)
 
 
@@ -142,7 +142,7 @@ def gq_step_lagged(
     alpha: float,
     beta: float,
 ) -> tuple[Array, Array, Array, Array, float]:
-    """One step of Algorithm 1 as printed: θ uses v_k of the step before, v_0 = 0; v is a (d, d) matrix.
+    """One step of Algorithm 1 as printed: θ uses v_k of the previous step, with v_0 = 0; v is a (d, d) matrix.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 r"""Gradient TD methods other than GQ(σ, λ): TDC(λ), GTD2 and GQ(λ), weighted by ρ_k = π(A_k|S_k)/μ(A_k|S_k).
 
-Unlike GQ(σ, λ) these weight by importance, and so aim at the value of π; with ρ = 1 at every step, at that of μ.
+Unlike GQ(σ, λ), these use importance weights, and so aim at the value of π; with ρ = 1 at every step, at that of μ.
 On states (Sutton et al. 2009; Maei 2011, who calls TDC(λ) GTD(λ)),
 
     e_k = ρ_k(γλ e_{k−1} + φ_k)
@@ -97,7 +97,7 @@ def maei_gq_step(
     alpha: float,
     beta: float,
 ) -> tuple[Array, Array, Array, float]:
-    """One step of GQ(λ) of Maei and Sutton (2010): ρ_k weights what the trace brings along, not φ_k.
+    """One step of GQ(λ) of Maei and Sutton (2010): ρ_k weights what the trace carries forward, not φ_k.
 
     Returns
     -------

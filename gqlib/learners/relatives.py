@@ -1,8 +1,8 @@
 r"""The relatives of semi-gradient Q(σ, λ), one step each: every method from its own source, in our notation.
 
-None of these calls the others or `gqlib.learners.gq`, so that an equality with Q(σ, λ) is a result. A step sees φ_k, R,
-what it needs of φ_{k+1} and φ̄_{k+1} = E_πφ(S_{k+1}, ·), and Tree Backup π(A_k|S_k), the probability of the action that
-led away from φ_k. The methods with a second weight vector are in `gqlib.learners.gradient_td`.
+None of these calls the others or `gqlib.learners.gq`, so that an equality with Q(σ, λ) is a result. A step sees φ_k, R
+and what it needs of φ_{k+1} and φ̄_{k+1} = E_πφ(S_{k+1}, ·); Tree Backup also sees π(A_k|S_k), the probability of the
+action taken at φ_k. The methods with a second weight vector are in `gqlib.learners.gradient_td`.
 
     method             trace e_k                    δ_k bootstraps from
     Sarsa(λ)           γλ e_{k−1} + φ_k             φ_{k+1}

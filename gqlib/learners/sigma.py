@@ -1,15 +1,15 @@
 r"""Ways to set σ over a run: fixed, the paper's dynamic σ in each of its readings, and a decay.
 
 Section 5 of the paper: σ ~ N(m, 0.01²), "where m ranges dynamically from 0.02 to 0.98 with step of 0.02" (the paper
-calls the mean μ, its name for the behaviour policy too). That leaves open
+calls the mean μ, which is also its name for the behaviour policy). That leaves open
 
 * when σ is drawn: at every *step*, *episode* or *run*;
 * what the range is: a *family* of 49 experiments, one for each m, or a *ramp* that takes m through the 49 values
   within one run;
 * whether a draw outside [0, 1] is clipped. As printed it is not: at m = 0.98 one draw in 44 exceeds 1.
 
-A `Schedule` is plain data, and turns the ends of episodes and one standard normal number a step into σ_k.
-It uses one number a step however often σ is drawn, so that schedules share their draws.
+A `Schedule` is plain data, and turns the ends of episodes and one standard normal number per step into σ_k.
+It uses one number per step however often σ is drawn, so that schedules share their draws.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ MEANS = tuple(k / 50 for k in range(1, 50))
 
 @dataclass(frozen=True)
 class Schedule:
-    """How σ is set over a run: σ_k = mean_k + noise·z, z drawn anew as `drawn` says.
+    """How σ is set over a run: σ_k = mean_k + noise·z, with z redrawn as `drawn` says.
 
     Parameters
     ----------
     mean : float
-        The value of σ, or its mean; of the first step if it ramps or decays.
+        The value of σ, or its mean; at the first step, if it ramps or decays.
     noise : float
         Standard deviation; 0 makes σ deterministic.
     drawn : {"step", "episode", "run"}
         How often z is drawn.
     clipped : bool
-        Whether σ is cut to [0, 1]; as printed it is not.
+        Whether σ is clipped to [0, 1]; as printed it is not.
     ramp_to : float, optional
-        Take the mean from `mean` to this value in equal parts of the run, by steps of 0.02; both are taken at the
-        nearest multiple of it.
+        Take the mean from `mean` to this value in steps of 0.02, each for an equal part of the run; both ends are
+        rounded to the nearest multiple of 0.02.
     decay : float in (0, 1]
         Factor on the mean after each episode (after each step, where no episode ever ends).
 
@@ -103,7 +103,7 @@ class Schedule:
         return path
 
     def values(self, ends: ArrayLike, normals: ArrayLike) -> Array:
-        """σ_k, (T,), from one standard normal number a step, (T,)."""
+        """σ_k, (T,), from one standard normal number per step, (T,)."""
         stops = _stops(ends)
         draws = check.array("normals", normals, stops.shape)
         if self.drawn == "episode":
@@ -132,18 +132,18 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class SigmaFields:
-    """How a setting says what σ does: the fields of a `Schedule`, by keyword, each with the prefix ``sigma``.
+    """How a setting specifies σ: the fields of a `Schedule`, by keyword, each with the prefix ``sigma``.
 
     Parameters
     ----------
     sigma : float
         Its value, or its mean where `sigma_noise` > 0.
     sigma_noise : float
-        Standard deviation of σ's normal law; the paper's dynamic σ: 0.01.
+        Standard deviation of σ's normal law; 0.01 for the paper's dynamic σ.
     sigma_drawn : {"step", "episode", "run"}
         When the noise is drawn.
     sigma_clipped : bool
-        Cut σ to [0, 1] after the noise is added; as printed, it is not.
+        Clip σ to [0, 1] after the noise is added; as printed it is not clipped.
     sigma_decay : float
         Factor on the mean of σ after each episode, in (0, 1].
 
@@ -164,12 +164,12 @@ class SigmaFields:
 
     @property
     def schedule(self) -> Schedule:
-        """The way σ is set."""
+        """How σ is set, as a `Schedule`."""
         ramp_to = getattr(self, "sigma_ramp_to", None)
         return Schedule(self.sigma, self.sigma_noise, self.sigma_drawn, self.sigma_clipped, ramp_to, self.sigma_decay)
 
     def check_sigma(self, *, low: float = -np.inf, high: float = np.inf) -> None:
-        """Check the fields, σ itself to lie in [low, high], and keep them as plain numbers."""
+        """Check the fields, including that σ lies in [low, high], and store them as plain numbers."""
         checked = {
             "sigma": check.scalar("sigma", self.sigma, low=low, high=high),
             "sigma_noise": check.scalar("sigma_noise", self.sigma_noise, low=0.0),
@@ -207,7 +207,7 @@ def dynamic(mean: float, *, drawn: str = "step", clipped: bool = False) -> Sched
 
 
 def family(*, drawn: str = "step", clipped: bool = False) -> tuple[Schedule, ...]:
-    """The 49 dynamic σ of the paper's range, m = 0.02, 0.04, …, 0.98, as as many experiments.
+    """The 49 dynamic σ of the paper's range, m = 0.02, 0.04, …, 0.98, as one experiment each.
 
     Examples
     --------

@@ -1,18 +1,18 @@
-r"""GQ(σ, λ) in O(K) a step for sparse features, K of them active, whatever the number p of weights.
+r"""GQ(σ, λ) in O(K) per step for sparse features, K of them active, whatever the number p of weights.
 
-As printed a step costs O(p), because the trace e is dense. Keep instead
+As printed, a step costs O(p), because the trace e is dense. Keep instead
 
     e = cE,        θ = T + gE,        ω = W + hE,        m = eᵀω,        n = ‖e‖².
 
 *Decay* e ← γλe is c ← γλc. *Adding* φ to e is E_i ← E_i + φ_i/c on the K active indices, with T_i ← T_i − gφ_i/c and
-W_i ← W_i − hφ_i/c so that θ and ω stay. *The δ-terms* θ ← θ + αδe, ω ← ω + βδe are g ← g + αδc, h ← h + βδc. *The
+W_i ← W_i − hφ_i/c to leave θ and ω alone. *The δ-terms* θ ← θ + αδe, ω ← ω + βδe are g ← g + αδc, h ← h + βδc. *The
 rest*, −αγm{(σ−λ)φ_{k+1} + (1−σ)E_πφ} and −βφ(φᵀω), is sparse. The two scalars follow by
 
     m ← γλm + φᵀω,     n ← γ²λ²n + 2γλφᵀe_old + ‖φ‖²    (trace)
     m ← m + β(δn − (φᵀω)(φᵀe))                          (ω).
 
 *Flush.* T ← T + gE, W ← W + hE, E ← cE, c = 1, g = h = 0 on the touched entries. θ_i = T_i + gE_i is a difference of
-terms as large as gφ_i/c, so its error is about 10⁻¹⁶/c: cancellation asks for a flush at c near 10⁻⁴, long before c
+terms as large as gφ_i/c, so its error is about 10⁻¹⁶/c: cancellation calls for a flush at c near 10⁻⁴, long before c
 underflows. A flush forgets entries of E below `NEGLIGIBLE`, whose effect on θ is far below rounding; that bounds the
 number of touched entries by K·(20/4 + 1) times the steps between two flushes, so that the average cost stays O(K).
 """
@@ -41,14 +41,14 @@ class SparseGQ:
     Parameters
     ----------
     theta : array_like, (p,)
-        First weights; ω starts at zero.
+        Initial weights; ω starts at zero.
     flush_below : float in (0, 1]
         Flush when c falls below this.
 
     Attributes
     ----------
     work : int
-        Entries of T, W and E touched so far, flushes included: the cost, counted and not timed.
+        Entries of T, W and E touched so far, flushes included: the cost, counted rather than timed.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class SparseGQ:
         alpha: float,
         beta: float,
     ) -> float:
-        """One step of Eqs. (25)–(26), v of the same step; features are (indices, values), repeated indices add up.
+        """One step of Eqs. (25)–(26), with v of the same step; features are (indices, values), repeated indices add up.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class SparseGQ:
         self._touched.update(i.tolist())
         self._m += float(phi_omega)
         self._n += float(2.0 * phi_trace + phi_i @ phi_i)
-        # δ, with θ of before the step.
+        # δ, with θ as it was before the step.
         ahead = (1.0 - sigma) * self._value(k, expected_k) + sigma * self._value(j, phi_next_j)
         delta = reward + gamma * ahead - self._value(i, phi_i)
         # The updates: δ-terms along the whole trace by two scalars, the others on a few indices.
