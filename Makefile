@@ -48,8 +48,8 @@ test: $(STAMP) ## run every unit test and every notebook
 mutants: $(STAMP) ## change the code in small ways and see that the unit tests notice (hours; goes on where it was; SLICE=control/agent is one module)
 	$(BIN)/python tests/mutants.py --jobs $(JOBS) $(SLICE)
 
-planted: $(STAMP) ## plant errors in the derivations of the chapters and see that nbval notices
-	$(BIN)/python tests/planted.py
+planted: $(STAMP) ## plant errors in the derivations and see that the chapters notice (half an hour)
+	$(BIN)/python tests/planted.py --jobs $(JOBS)
 
 coverage: $(STAMP) ## line coverage of gqlib by the unit tests alone; fails below 95%
 	$(BIN)/coverage erase

@@ -1,6 +1,6 @@
-"""Control: the mountain car of Section 5.2 as data and the call that runs it, and agents for problems of one's own.
+"""Control: the mountain car of Section 5.2 as data and the call that runs it, and agents for problems of your own.
 
-``setting``      `ControlSetting`, everything that decides a result except the seed
+``setting``      `ControlSetting`, everything that determines a result except the seed
 ``run``          `run_control`, by the compiled engine or by the reference
 ``reference``    Algorithm 1 in dense NumPy, to be read beside the paper
 ``engine``       from a setting to the compiled kernel (`gqlib.fast._control`) and back

@@ -1,16 +1,16 @@
-r"""Learn control on a problem of one's own: a tile coder for boxes and a learner with `act` and `learn`.
+r"""Learn control on a problem of your own: a tile coder for boxes and a learner with `act` and `learn`.
 
 The features of a state are one row for each action, φ(s, a), (A, d): those of `TileCoder`, or any function that returns
 such an array. The behaviour is ε-greedy in θᵀφ(s, ·), the target greedy or the same ε-greedy. A step is Eqs. (25)–(26)
 of the paper (`gqlib.learners.gq_step`) or, with `corrected`, the importance-weighted one of
-`gqlib.learners.corrected`, where the next action's sample has the weight π/μ and the trace's term its expectation.
+`gqlib.learners.corrected`, where the sampled next action has weight π/μ and the trace's term its mean under μ.
 
     state = first state;  action = agent.act(state)
     repeat:  take action;  next_action = agent.act(next_state)
              agent.learn(state, action, reward, next_state, next_action, terminated=...)
              agent.end_episode() where the episode ends or is cut off
 
-A step that is cut off by a time limit still bootstraps; one that `terminated` does not.
+A step cut off by a time limit still bootstraps; one that `terminated` does not.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class TileCoder:
     actions : int
         Number of actions; they share no tile.
     tiles_per_side : int or array_like of int, (n,)
-        Width of a tile as a fraction of the box.
+        How many tiles span the box along each dimension.
     tilings : int
-        Number of tilings, so many features are active; a power of two of at least 4n is advised.
+        Number of tilings, and so of active features; a power of two that is at least 4n is advised.
     memory : int
-        Number of features d. Tiles are numbered as they are met; beyond `memory` of them they share (`overfull`).
+        Number of features d. Tiles are numbered as they are met; beyond `memory` of them, they share (`overfull`).
 
     Examples
     --------
@@ -102,7 +102,7 @@ class TileCoder:
         """Indices of the active features, (A, tilings)."""
         point = check.array("state", state, self.low.shape)
         scaled = (np.clip(point, self.low, self.high) - self.low) * self.scale
-        cell = tuple(int(q) for q in np.floor(scaled * self.tilings))  # all points of a cell have the same tiles
+        cell = tuple(int(q) for q in np.floor(scaled * self.tilings))  # all points in a cell have the same tiles
         found = self._known.get(cell)
         if found is None:
             found = np.array([tiles(self._table, self.tilings, list(scaled), [a]) for a in range(self.actions)])
@@ -117,7 +117,7 @@ class TileCoder:
 
 
 class Agent:
-    """GQ(σ, λ) for control, as an object with a memory: weights, trace, generator.
+    """GQ(σ, λ) for control, as an object with state: weights, trace, generator.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Agent:
         For exploration.
     sigma, lam, gamma : float
     alpha, eta : float
-        Step size of θ, and that of ω divided by it. With tile coding, α is well below 1 over the number of tilings.
+        Step size of θ, and that of ω divided by it. With tile coding, keep α well below 1 over the number of tilings.
     epsilon : float
         Share of random actions.
     target : {"greedy", "epsilon-greedy"}
@@ -137,7 +137,7 @@ class Agent:
 
     Examples
     --------
-    One state, two actions; the second one pays.
+    One state and two actions, of which the second pays.
 
     >>> agent = Agent(lambda state: np.eye(2), np.random.default_rng(0), gamma=0.0, lam=0.0, alpha=0.5, epsilon=0.5)
     >>> for _ in range(50):
@@ -175,7 +175,7 @@ class Agent:
         self.epsilon = check.scalar("epsilon", epsilon, low=0.0, high=1.0)
         self.target = check.choice("target", target, TARGETS)
         self.corrected = check.flag("corrected", corrected)
-        self._weights: tuple[Array, Array, Array] | None = None  # θ, ω, e: their size is known with the first state
+        self._weights: tuple[Array, Array, Array] | None = None  # θ, ω, e: sized when the first state is seen
 
     def _phi(self, state: Any) -> Array:
         phi = check.reals("features of a state", self.features(state))
@@ -217,7 +217,7 @@ class Agent:
     def learn(
         self, state: Any, action: int, reward: float, next_state: Any, next_action: int, *, terminated: bool
     ) -> float:
-        """One step of GQ(σ, λ), or of the corrected one; returns δ. After termination the next state has no value."""
+        """One step of GQ(σ, λ), or of the corrected method; returns δ. After termination the next value is zero."""
         phi = self._phi(state)
         assert self._weights is not None  # set by the line before
         theta, omega, trace = self._weights

@@ -1,7 +1,7 @@
 r"""The corrected GQ(sigma, lambda) of `gqlib.learners.corrected` on the car: greedy target, dense trace, compiled.
 
 The behaviour is epsilon-greedy with three actions, the target greedy, so the ratio of an action is 1/(1 - 2 epsilon/3)
-if it is greedy and 0 if it is not. An exploratory action therefore takes its own sampled term to zero (and cuts
+if it is greedy and 0 if it is not. An exploratory action therefore sets its own sampled term to zero (and cuts
 a weighted trace).
 """
 

@@ -30,17 +30,17 @@ def grid_of(table: TileTable) -> NDArray[np.float64]:
 
 
 def world_of(table: TileTable, rows: NDArray[np.uint16]) -> World:
-    """The car's box for the kernels, with the rows of the table, or with others of the same form."""
+    """The car's box for the kernels, with the rows of the table, or with other rows in the same layout."""
     return World(rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, grid_of(table), (0,) * table.tilings)
 
 
 def streams_of(seed: int, run: int) -> Streams:
-    """The streams of a run, new: kernels advance them."""
+    """The streams of a run, made afresh, because kernels advance them."""
     return Streams(words(seed, run, START), words(seed, run, BEHAVIOUR))
 
 
 def rates_of(setting: ControlSetting) -> Rates:
-    """The numbers of a setting that the kernels share; without a gradient eta is zero."""
+    """The numbers of a setting that the kernels share; without a gradient, eta is zero."""
     eta = setting.eta if setting.method == "gradient" else 0.0
     return Rates(setting.lam, setting.gamma, setting.alpha, eta, setting.epsilon)
 
@@ -57,7 +57,7 @@ def one_run(
     ([-5, -5], -1, (64,))
     """
     check.instance("setting", setting, ControlSetting)
-    # Zero would never flush: where lambda is zero, c would stay there and rows be listed as live without end.
+    # Zero would never flush: where lambda is zero, c would stay there and ever more rows would be listed as live.
     flush_below = check.scalar("flush_below", flush_below, low=0.0, high=1.0, open_low=True)
     _compiled(setting.tilings, setting.target, setting.v)
     return _call(setting, seed, run, flush_below)
@@ -87,7 +87,7 @@ def _call(
 
 @cache
 def _compiled(tilings: int, target: str, v: str) -> None:
-    """Compile the kernel for these options, or load it from the disk, by one step of a run."""
+    """Compile the kernel for these options, or load it from disk, by taking one step of a run."""
     one_step = ControlSetting(tilings=tilings, target=target, v=v, episodes=1, max_steps=1)
     with notice(f"compiling the engine for {tilings} tilings, once after installation ..."):
         _call(one_step, 0, 0, kernel.FLUSH_BELOW)
@@ -95,7 +95,7 @@ def _compiled(tilings: int, target: str, v: str) -> None:
 
 @contextmanager
 def notice(text: str, after: float = 1.0) -> Iterator[None]:
-    """Say on a terminal what is going on, if it takes longer than `after` seconds; elsewhere be silent."""
+    """On a terminal, say what is going on if it takes longer than `after` seconds; elsewhere, stay silent."""
     timer = threading.Timer(after, print, args=(f"gqlib: {text}",), kwargs={"file": sys.stderr, "flush": True})
     timer.daemon = True
     if sys.stderr.isatty():

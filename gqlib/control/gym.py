@@ -1,4 +1,4 @@
-"""An adapter for Gymnasium: from an environment with discrete actions to a tile coder, and the loop that learns.
+"""An adapter for Gymnasium: a tile coder for an environment with discrete actions, and the loop that learns.
 
 Gymnasium is imported where it is needed (`pip install gqlib[gym]`); any object with its `reset` and `step` will do for
 `play`. What Gymnasium calls *terminated* ends the return; *truncated* (a time limit) does not, and the last update
@@ -27,7 +27,7 @@ __all__ = ["GymSetting", "Played", "gym_runs", "play", "tile_coder"]
 
 @dataclass(frozen=True)
 class Played:
-    """What happened, one entry an episode: undiscounted returns, lengths, and whether a time limit cut it off.
+    """What happened, one entry per episode: undiscounted returns, lengths, and whether a time limit cut it off.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def tile_coder(
     env : gymnasium.Env
         With a flat Box of observations and Discrete actions.
     low, high : array_like, (n,), optional
-        Corners of the box to tile; needed where the environment's own are infinite, advised where they are far out.
+        Corners of the box to tile; needed where the environment's own are infinite, advised where they are far apart.
     **options
         Those of `gqlib.control.agent.TileCoder`.
 
@@ -75,7 +75,7 @@ def tile_coder(
     corners = []
     for name, given, own in (("low", low, box.low), ("high", high, box.high)):
         corner = check.reals(name, own if given is None else given)
-        # Single-precision spaces write "infinite" as 3.4e38 as well.
+        # Single-precision spaces also write "infinite" as 3.4e38.
         if (np.abs(corner) > 1e30).any():
             if given is not None:
                 raise ValueError(f"{name} is {check.brief(given)}; every entry should be finite, at most 1e30 in size")
@@ -85,7 +85,7 @@ def tile_coder(
 
 
 def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True) -> Played:
-    """Episodes of an agent in an environment; with `learn` False it follows its greedy policy and stays as it is.
+    """Episodes of an agent in an environment; with `learn` False it follows its greedy policy and does not change.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True
     agent : Agent
     episodes : int
     seed : int
-        Of the environment, at its first reset.
+        For the environment's first reset.
 
     Examples
     --------
@@ -138,13 +138,13 @@ class GymSetting(Setting):
     Parameters
     ----------
     env : str
-        The name under which Gymnasium knows it.
+        The name by which Gymnasium knows it.
     options : str
         Arguments of `gymnasium.make` as JSON.
     low, high, tiles_per_side, tilings, memory
-        Of the tile coder; empty corners stand for the environment's own.
+        For the tile coder; empty corners stand for the environment's own.
     sigma, lam, gamma, alpha, eta, epsilon, target, corrected
-        Of `gqlib.control.agent.Agent`.
+        As in `gqlib.control.agent.Agent`.
     episodes, max_steps : int
 
     Examples
@@ -214,8 +214,8 @@ class GymSetting(Setting):
 def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
     """Run a setting: returns, lengths and truncated, (runs, episodes), and ‖θ‖ at the end, (runs,).
 
-    Run number r is decided by (seed, r) and the setting: environment and exploration have their own streams, shared by
-    settings, so that differences between settings are paired.
+    Run number r is determined by (seed, r) and the setting: environment and exploration have their own streams, shared
+    by settings, so that differences between settings are paired.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def target_policy(setting: ControlSetting, greedy: int) -> Vector:
 
 
 def behave(setting: ControlSetting, greedy: int, stream: NDArray[np.uint64]) -> int:
-    """Epsilon-greedy action: below epsilon, the uniform number also says which action to try."""
+    """Epsilon-greedy action: if it is below epsilon, the uniform number also says which action to try."""
     u = uniform(stream)
     if u >= setting.epsilon:
         return greedy

@@ -4,8 +4,8 @@ The experiment is Section 5.2 of the paper: Algorithm 1 (Eqs. (25) and (26)) on 
 epsilon-greedy behaviour policy, and a greedy or epsilon-greedy target policy with respect to the current weights.
 What the paper leaves open is a field of the setting; the defaults are the paper's values where it gives them.
 
-Reproducibility: setting, seed and run index decide every bit of a result, on every machine and for every way of
-splitting runs among calls. The random streams of a run depend on (seed, run, purpose) and on
+Reproducibility: setting, seed and run index determine every bit of a result, on every machine and for every way of
+splitting runs between calls. The random streams of a run depend on (seed, run, purpose) and on
 nothing else, *not* on the setting. Two settings with the same seed therefore see the same start states and the same
 exploration draws (common random numbers), and the paired difference between them has less variance than
 two independent runs would give; runs with different indices are independent.
@@ -32,7 +32,7 @@ Run = tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class ControlResult:
-    """What a control experiment gave, one row per run.
+    """The result of a control experiment, one row per run.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class ControlResult:
     seed, first_run : int
         Row i is run number ``first_run + i`` of the experiment `seed`.
     signed_steps : ndarray of int32, shape (runs, episodes)
-        Steps of each episode, negative where it was cut off: minus the step limit, also from a divergence on.
+        Steps of each episode, negative where it was cut off: minus the step limit, as after a divergence.
     steps : ndarray of int32, shape (runs, episodes)
         The same without the sign.
     capped : ndarray of bool, shape (runs, episodes)
         Whether the episode did not reach the goal.
     diverged : ndarray of bool, shape (runs,)
-        Whether a TD error left all bounds (1e100 or not a number); such a run stops learning there.
+        Whether a TD error got out of bounds (beyond 1e100, or NaN); such a run stops learning there.
     checksum : ndarray of uint64, shape (runs,)
         First 8 bytes of the SHA-256 of steps, flags, theta and omega: equal only if the whole run is.
     theta, omega : ndarray, shape (runs, p), or None
@@ -116,7 +116,7 @@ def run_control(
     seed : int
         Names the random streams; at least 0.
     first_run : int, optional
-        Index of the first run: runs 0..9 at once and runs 0..4, 5..9 in two calls are the same to the bit.
+        Index of the first run: runs 0..9 in one call, or 0..4 and 5..9 in two, are the same to the bit.
     engine : {"fast", "reference"}, optional
         Compiled and O(K), or dense NumPy that reads like Algorithm 1 (`gqlib.control.reference`). Both take the same
         steps; their weights agree up to rounding.
@@ -168,6 +168,6 @@ def _checksum(
     digest.update(signed.astype("<i4").tobytes())
     digest.update(bytes([diverged]))
     for weights in (theta, omega):
-        # + 0.0 turns -0.0 into 0.0, which are equal and should count as equal.
+        # + 0.0 turns -0.0 into 0.0: the two are equal and should count as equal.
         digest.update((weights + 0.0).astype("<f8").tobytes())
     return int.from_bytes(digest.digest()[:8], "little")

@@ -1,4 +1,4 @@
-"""A control experiment as data: everything that decides a result, except the seed (Section 5.2 of the paper)."""
+"""A control experiment as data: everything that determines a result, except the seed (Section 5.2 of the paper)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MOST_TILINGS = 32
 
 @dataclass(frozen=True)
 class ControlSetting(SigmaFields, Setting):
-    """Everything that decides the result of a control experiment, except the seed.
+    """Everything that determines the result of a control experiment, except the seed.
 
     Parameters
     ----------
     lam, gamma : float
-        Trace and discount parameters, in [0, 1]. The paper: 0.99 both.
+        Trace and discount parameters, in [0, 1]. The paper: 0.99 for both.
     alpha : float
         Step size of theta, not divided by the number of tilings. The paper: 0.01, 0.02, 0.001, 0.002.
     eta : float
@@ -44,9 +44,9 @@ class ControlSetting(SigmaFields, Setting):
     max_steps : int
         Step limit of an episode; the last update still bootstraps.
     episodes : int
-        Number of episodes; theta and omega go on from one to the next.
+        Number of episodes; theta and omega carry over from one to the next.
     v : {"same-step", "lagged"}
-        Which v the update of theta uses: that of the same step, Eq. (26), or that of the step before, as
+        Which v the update of theta uses: that of the same step, Eq. (26), or that of the previous step, as
         Algorithm 1 is printed.
     method : {"gradient", "semi-gradient"}
         GQ(sigma, lambda), or theta + alpha delta e alone (with sigma = 1: Sarsa(lambda)).

@@ -1,7 +1,7 @@
 r"""Tile coding of the car's state box as one look-up table.
 
 With K tilings of 8 x 8 tiles the coder sees a state only through :math:`q_x = \lfloor K f_x \rfloor` and
-:math:`q_v = \lfloor K f_v \rfloor`, :math:`f = (8x/1.7,\ 8v/0.14)`: the box falls into about
+:math:`q_v = \lfloor K f_v \rfloor`, :math:`f = (8x/1.7,\ 8v/0.14)`: the box divides into about
 :math:`(8K + 1)^2` *fine cells*, and all states of a cell have the same tiles. A row of the table holds, for its
 cell, the K indices of each of the three actions and the inner products of their features: an index may occur twice
 (collision), so a feature is the number of tilings that hit it, and :math:`\|\phi\|^2` is not always K.
@@ -10,8 +10,8 @@ Two memories:
 
 - ``"int"``: ``hash(tile) % p``, as :func:`gqlib.tiles3.tiles` with an int;
 - ``"iht"``: as with an :class:`~gqlib.tiles3.IHT` of size p that has been filled by visiting every fine cell
-  once, positions from left to right, for each position velocities upwards, for each state actions 0, 1, 2, for
-  each action tilings in order. The order matters: it decides indices, and which tiles collide once the
+  once: positions from left to right, for each position velocities upwards, for each state actions 0, 1, 2, for
+  each action tilings in order. The order matters: it determines the indices, and which tiles collide once the
   table is full.
 
 Only some of the p indices occur, so rows hold *places*: the occurring indices are numbered in the order
@@ -40,11 +40,11 @@ __all__ = ["MEMORIES", "TileTable", "make_memory", "scaled", "tile_table"]
 
 TILES_PER_SIDE = 8
 ROW_ALIGNMENT = 32  # entries of 2 bytes in a cache line of 64
-TUPLE_HASH = 7081850399381545063  # of (0, -3, 2, 1), where tiles are hashed as in tiles3
+TUPLE_HASH = 7081850399381545063  # of (0, -3, 2, 1), on machines that hash tiles as tiles3 does
 
 
 def scaled(position: float, velocity: float) -> tuple[float, float]:
-    """State in units of tile widths, as handed to the tile coder.
+    """State in units of tile widths, as passed to the tile coder.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class TileTable:
         return [int(self.used[place]) for place in row[action * self.tilings : (action + 1) * self.tilings]]
 
     def index_rows(self) -> NDArray[np.uint16]:
-        """The rows with indices in the place of places, for code that has all p weights in memory."""
+        """The rows with indices instead of places, for code that has all p weights in memory."""
         rows = self.rows.copy()
         active = slice(None, car.ACTIONS * self.tilings)
         rows[:, active] = self.used[rows[:, active]]
@@ -135,7 +135,7 @@ def _edges(quantise_axis: int, low: float, high: float, tilings: int) -> NDArray
 
 
 def _fill_order(tilings: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Edges of both axes: one state for every fine cell is a pair of them."""
+    """Edges of both axes, whose pairs give one state in every fine cell."""
     return (
         _edges(0, car.POSITION_MIN, car.POSITION_MAX, tilings),
         _edges(1, -car.VELOCITY_MAX, car.VELOCITY_MAX, tilings),
@@ -171,7 +171,7 @@ def _coordinates(tilings: int) -> tuple[list[tuple[int, ...]], NDArray[np.int64]
 
 
 def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
-    """Memory of tiles3 behind a table: the int `p`, or an IHT of size `p` filled in the stated order.
+    """The tiles3 memory behind a table: the int `p`, or an IHT of size `p` filled in the stated order.
 
     Examples
     --------

@@ -3,7 +3,8 @@
 The grid of Sutton and Barto (2018, Example 6.5): 7 rows, 10 columns, a wind that blows upwards with a strength that
 depends on the column being left, reward −1 per step, no discounting, from (3, 0) to the goal (3, 7).
 As in De Asis et al. (2018), a step goes astray with probability 0.1: it then leads to one of the eight neighbours,
-whatever the action. The wind blows in either case, and the border stops every move (our reading where the sources leave it open).
+whatever the action. The wind blows in either case, and the border stops every move (our reading where the sources
+leave it open).
 States are numbered row·columns + column, rows from the top; actions are up, right, down, left.
 """
 

@@ -1,8 +1,8 @@
 """Policy evaluation: settings as data, the calls that run them, and what is measured (Section 5.1).
 
-``setting``   `PredictionSetting`, everything that decides a run
+``setting``   `PredictionSetting`, everything that determines a run
 ``run``       `run_prediction`, by the compiled engine or step by step
-``measures``  MSPBE exact and from data, errors of values, LSTD
+``measures``  MSPBE, exact and from data; errors of values; LSTD
 ``grids``     many step sizes and σ on shared trajectories
 ``curves``    learning curves by label, and late scores
 """

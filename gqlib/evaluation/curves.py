@@ -1,9 +1,9 @@
 """Learning curves of many settings on shared walks, late scores by run, and LSTD on the same data.
 
-As an experiment, a curve keeps of each run its late scores, the mean over the second half of the checkpoints, of MSPBE
-and of the error in values, so that settings can be compared run by run; and by checkpoint the sums over runs of both
-and of their squares, which give a mean and its interval. A run that diverged has the score infinity and is left out of
-the sums, which say how many they hold.
+As an experiment, a curve keeps for each run the late scores of MSPBE and of the error in values, each a mean over the
+second half of the checkpoints, so that settings can be compared run by run; and for each checkpoint the sums over runs
+of both and of their squares, which give a mean and its interval. A run that diverged scores infinity and is left out of
+the sums, which come with the number of runs that they hold.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["curve_runs", "curve_summary", "late", "lstd_curve", "run_curves"]
 
 
 def run_curves(settings: Mapping[str, PredictionSetting], runs: int, seed: int) -> dict[str, PredictionResult]:
-    """`run_prediction` of each setting, by label; settings on the same domain share the walks, made once.
+    """`run_prediction` of each setting, by label; settings on the same domain share walks, which are made once.
 
     Examples
     --------

@@ -1,14 +1,15 @@
 r"""A grid of prediction settings on shared trajectories, and the summary that the results keep of it.
 
-Trajectories depend on the domain, the seed and the run alone. So a grid over σ, α and η walks once a run and learns
+Trajectories depend on the domain, the seed and the run alone. So a grid over σ, α and η walks once per run and learns
 many times on that walk, which is what the searches for step sizes and the families of σ need.
 A cell is measured *late*: the mean over the second half of the kept steps, of
 
-    mspbe      the exact MSPBE of the cell's own σ (of TDC and GTD2: the one of π)
+    mspbe      the exact MSPBE of the cell's own σ (for TDC and GTD2: that of π)
     error      RMSE to v^π or q^π
     mixture    RMSE to the solution of v = r + γ[(1−σ)P^π + σP^μ]v
 
-A run that diverges counts as infinite: the cell's mean is then infinite, its median may not be, and the share is kept.
+A run that diverges counts as infinite: the cell's mean is then infinite, its median need not be, and the share of such
+runs is kept.
 """
 
 from __future__ import annotations
@@ -119,11 +120,11 @@ def grid_runs(setting: GridSetting, runs: int, seed: int, *, first_run: int) -> 
     """Late measures of every cell, (runs, σ, α, η), NaN where a run diverged, and a digest of each run's weights.
 
     The digest adds up the bits of all late weights as whole numbers: it is the same on every machine, whereas the
-    measures, which use a linear-algebra library, are so up to rounding.
+    measures, which use a linear-algebra library, are the same only up to rounding.
 
     Examples
     --------
-    Where nothing is learnt, the measure is that of the first weights:
+    Where nothing is learnt, the measure is that of the initial weights:
 
     >>> grid = GridSetting("boyan_chain", sigmas=(0.5,), alphas=(0.0,), etas=(1.0,), steps=20, kept=2)
     >>> found, domain = grid_runs(grid, 1, 0, first_run=0), grid.cell(0, 0, 0).make_domain()
@@ -152,7 +153,7 @@ def grid_runs(setting: GridSetting, runs: int, seed: int, *, first_run: int) -> 
             for (j, alpha), (k, eta) in product(enumerate(setting.alphas), enumerate(etas)):
                 theta, diverged = learn(alpha, eta)
                 late[j, k] = theta[-half:] if diverged < 0 else np.nan
-            digest[row : row + 1] += late.view(np.uint64).sum(dtype=np.uint64)  # wraps round, silently in an array
+            digest[row : row + 1] += late.view(np.uint64).sum(dtype=np.uint64)  # wraps around, silently in an array
             for name, value in zip(MEASURES, measures[i](late), strict=True):
                 found[name][row, i if setting.sigma_matters else slice(None)] = value
     return found | {"digest": digest}
@@ -179,7 +180,7 @@ class _Late:
 
 
 def grid_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """For each measure and cell: mean, half width of its 95% interval, median; and the share of diverged runs.
+    """For each measure and cell: mean, half-width of its 95% interval, median; and the share of diverged runs.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-r"""Measures of a prediction: MSPBE exact and from data, errors of values, and LSTD.
+r"""Measures of a prediction: MSPBE, exact and from data; errors of values; and LSTD.
 
 The paper (Section 5.1) measures the *empirical* MSPBE. As printed it is ½‖b̂ − Âθ‖²; with its own convention, in which
 the fixed point solves Aθ + b = 0, it must be
 
     ½ ‖b̂_σ + Â_σ θ‖²  in M̂⁺,    Â = mean of e_k(γ mix_k − φ_k)ᵀ,  b̂ = mean of R e_k,  M̂ = mean of φ_k φ_kᵀ
 
-(Eqs. (13)–(14) summed over a trajectory, in the backward view). Beside it stand the exact MSPBE of `LinearPrediction`,
-and two errors of values: to v^π (or q^π), the question that was asked, and to the solution of
-v = r + γ[(1−σ)P^π + σP^μ]v, the question that σ answers. A smaller MSPBE is a smaller error only for the latter,
+(Eqs. (13)–(14) summed over a trajectory, in the backward view). Beside it are the exact MSPBE of `LinearPrediction` and
+two errors of values: to v^π (or q^π), the question that was asked, and to the solution of
+v = r + γ[(1−σ)P^π + σP^μ]v, the question that σ answers. A smaller MSPBE means a smaller error only for the latter,
 and only up to what the features can represent.
-LSTD, θ = −Â⁺b̂, uses the same data at once: the floor for learners that see each step once.
+LSTD, θ = −Â⁺b̂, uses all the data together: a floor for learners that see each step once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def half_square(a: Array, b: Array, inverse: Array, theta: ArrayLike) -> Array:
 
 
 def _rows(name: str, weights: ArrayLike, size: int) -> Array:
-    """Weights along the last axis; NaN, which a run that diverged leaves, is passed on."""
+    """Weights along the last axis; NaN, left by a run that diverged, is passed on."""
     rows = check.reals(name, weights)
     if rows.ndim == 0 or rows.shape[-1] != size or (np.abs(rows) > check.LARGEST).any():
         raise ValueError(f"{name} is {check.brief(weights)}; its last axis should hold {size} weights of at most 1e50")
@@ -90,12 +90,13 @@ def _total(problem: LinearPrediction) -> float:
 def mixture_value(problem: LinearPrediction, sigma: float) -> Array:
     """The solution of v = r + γ[(1−σ)P^π + σP^μ]v on the index set, (n,): what the fixed point of σ approximates.
 
-    On pairs it is q of the mixture policy (1−σ)π + σμ; on states with the sampled reward it is no policy's value
-    unless r^μ = r^π.
+    On pairs it is q of the mixture policy (1−σ)π + σμ; on states with the sampled reward it is not the value of
+    any policy unless r^μ = r^π.
 
     Examples
     --------
-    One state, two actions, the second pays 1; at σ = ½ the mixture takes it three times in four, v = ¾/(1 − ½).
+    One state and two actions, of which the second pays 1; at σ = ½ the mixture takes it three times in four, so
+    v = ¾/(1 − ½).
 
     >>> from gqlib import FiniteMDP, PredictionProblem
     >>> mdp = FiniteMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], 0.5)

@@ -1,7 +1,7 @@
-r"""Policy evaluation: the call that runs a `PredictionSetting`, and what is measured of the result (Section 5.1).
+r"""Policy evaluation: the call that runs a `PredictionSetting`, and what is measured on the result (Section 5.1).
 
-A run is decided by (setting, seed, run index), to the bit. Its trajectory depends on the domain, the seed and the run
-alone, and σ has a stream of its own: settings differ by what is learnt from the same data.
+A run is determined by (setting, seed, run index), to the bit. Its trajectory depends on the domain, the seed and the
+run alone, and σ has a stream of its own: settings differ in what is learnt from the same data.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PredictionResult:
 
     @property
     def sigma_means(self) -> Array:
-        """The mean of σ at each checkpoint, (kept + 1,), by which exact measures go (0 for learners without σ)."""
+        """The mean of σ at each checkpoint, (kept + 1,), that exact measures use (0 for learners without σ)."""
         domain = self.setting.make_domain()
         if self.setting.learner in ("tdc", "gtd2"):
             return np.zeros(self.setting.kept + 1)
@@ -63,7 +63,7 @@ class PredictionResult:
         return np.concatenate([means[:1], means[self.setting.checkpoints[1:] - 1]])
 
     def mspbe(self) -> Array:
-        """Exact MSPBE at each checkpoint, (runs, kept + 1), for the mean σ of the time and the setting's λ."""
+        """Exact MSPBE at each checkpoint, (runs, kept + 1), for the mean σ at that time and the setting's λ."""
         problem, _ = measured_problem(self.setting)
         by_sigma = {s: exact_mspbe(problem, self.theta, s, self.setting.lam) for s in set(self.sigma_means.tolist())}
         return np.stack([by_sigma[s][:, i] for i, s in enumerate(self.sigma_means.tolist())], axis=1)
@@ -84,7 +84,7 @@ class PredictionResult:
 def histories(
     setting: PredictionSetting, runs: int, seed: int, first_run: int = 0
 ) -> Iterator[tuple[WeightedTrajectory, Array]]:
-    """The trajectory and σ_k of each run: what (domain, steps, seed, run) decide, and the schedule.
+    """The trajectory and σ_k of each run: determined by (domain, steps, seed, run) and the schedule.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def histories(
 def run_prediction(
     setting: PredictionSetting, runs: int, seed: int, *, first_run: int = 0, engine: str = "fast"
 ) -> PredictionResult:
-    """Run a learner `runs` times; setting, seed and run index decide every bit of a run.
+    """Run a learner `runs` times; setting, seed and run index determine every bit of a run.
 
     Parameters
     ----------

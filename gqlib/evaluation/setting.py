@@ -1,4 +1,4 @@
-"""A policy-evaluation experiment as data: everything that decides a run, except seed and run index (Section 5.1)."""
+"""A policy-evaluation experiment as data: everything that determines a run, except seed and run index (Section 5.1)."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ Options = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class PredictionSetting(SigmaFields, Setting):
-    """Everything that decides the result of a prediction run, except seed and run index.
+    """Everything that determines the result of a prediction run, except seed and run index.
 
     Parameters
     ----------
     domain : {"baird_star", "boyan_chain", "cart_pole"}
     options : pairs (name, value)
-        Keyword arguments of the domain, `reading` among them.
+        Keyword arguments of the domain, including `reading`.
     learner : {"gq", "semi-gradient", "tdc", "gtd2"}
-        TDC and GTD2 weight by importance and use no σ.
+        TDC and GTD2 use importance weights and no σ.
     sigma, sigma_noise, sigma_drawn, sigma_clipped, sigma_ramp_to, sigma_decay
         The schedule of σ: see `gqlib.learners.sigma.Schedule`.
     lam, alpha, eta : float

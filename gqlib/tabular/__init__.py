@@ -1,8 +1,8 @@
 """Tabular learners as pure functions: a table and an episode in, a new table out.
 
 `one_step` has Sarsa, Q-learning, Expected Sarsa and Q(σ); `n_step` their n-step forms; `traces` Sarsa(λ), Q^π(λ),
-Q(σ, λ) and the λ-return; `operator` the mixed operator, exactly; `control` on-policy control with an ε-greedy policy.
-Each algorithm with a name is written out on its own, so that "special case of" is a statement that a test can refute.
+Q(σ, λ) and the λ-return; `operator` the exact mixed operator; `control` on-policy control with an ε-greedy policy.
+Each named algorithm is written out separately, so that "special case of" is a statement that a test can refute.
 `gqlib.fast.tabular` has the compiled twins.
 """
 

@@ -1,7 +1,7 @@
 """On-policy control with an ε-greedy policy: n-step Q(σ) of De Asis et al. (2018), and Q(σ, λ).
 
 The policy that acts is the one that is learned about, and it follows the table: greedy for the first action of largest
-value, with probability ε uniform instead. Returns are recorded episode by episode; an episode is cut at `max_steps`.
+value, but with probability ε uniform. Returns are recorded episode by episode; an episode is cut at `max_steps`.
 The table starts at zero and the row of a terminal state is never updated, so the value of an end is zero.
 Random numbers come from `draw`, a function without arguments that returns a uniform number in [0, 1), so that the
 compiled twins in `gqlib.fast.tabular` can be held to the same stream.
@@ -38,7 +38,7 @@ def epsilon_greedy(row: Array, epsilon: float) -> Array:
 
 def _expected(probabilities: Array, row: Array) -> float:
     total = 0.0
-    for p, value in zip(probabilities, row, strict=True):  # in this order, so that the compiled twin rounds alike
+    for p, value in zip(probabilities, row, strict=True):  # in this order, so that the compiled twin rounds identically
         total += p * value
     return total
 
@@ -92,7 +92,7 @@ def n_step_q_sigma_control(
 
     Examples
     --------
-    One state between two ends, left −1 and right +1; left is tried first, and half of an error is learnt each time:
+    One state between two ends, left −1 and right +1; left is tried first, and half of each error is learnt:
 
     >>> from gqlib.domains.random_walk import random_walk
     >>> returns, q = n_step_q_sigma_control(

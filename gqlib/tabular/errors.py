@@ -4,7 +4,7 @@ For tables Q_1, …, Q_N of N independent runs and exact values q, averaged over
 
     E ‖Q − q‖² = ‖E Q − q‖² + E ‖Q − E Q‖²        (squared bias + variance);
 
-with the sample mean in place of E Q the first part is too large by variance/N, which is subtracted.
+with the sample mean in place of E Q, the first part is too large by variance/N, which is subtracted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["bias_variance", "bias_variance_interval", "rms_error"]
 
 
 def rms_error(tables: ArrayLike, exact: ArrayLike, *, ceiling: float) -> Array:
-    """Root mean square error over the last two axes, at most `ceiling`: a run that diverged counts as that.
+    """Root mean square error over the last two axes, at most `ceiling`, which is what a run that diverged counts as.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def rms_error(tables: ArrayLike, exact: ArrayLike, *, ceiling: float) -> Array:
 
 
 def bias_variance(tables: ArrayLike, exact: ArrayLike) -> tuple[float, float]:
-    """Squared bias (without its own bias) and variance of the tables of N runs, (N, S, A), averaged over pairs.
+    """Squared bias (estimated without bias) and variance of the tables of N runs, (N, S, A), averaged over pairs.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def bias_variance(tables: ArrayLike, exact: ArrayLike) -> tuple[float, float]:
 def bias_variance_interval(
     tables: ArrayLike, exact: ArrayLike, rng: np.random.Generator, *, resamples: int = 300
 ) -> Array:
-    """Percentile bootstrap over runs: rows squared bias and variance, columns 2.5%, estimate and 97.5%.
+    """Percentile bootstrap over runs: the rows are squared bias and variance, the columns 2.5%, estimate and 97.5%.
 
     Examples
     --------

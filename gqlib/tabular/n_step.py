@@ -8,13 +8,13 @@ for Q(S_t, A_t) are, with v_k = Σ_a π(a|S_k) Q_{k−1}(S_k, a), q_k = Q_{k−1
     Q(σ)         G = q_t + Σ_{k=t}^{h−1} δ^σ_k Π_{i=t+1}^{k} γ [(1−σ) π(A_i|S_i) + σ]
                  δ^σ_k = R_{k+1} + γ [σ q_{k+1} + (1−σ) v_{k+1}] − q_k
 
-and Q(S_t, A_t) moves by αρ (G − Q(S_t, A_t)) at time h, with the ratio of Q(σ) off policy
+and Q(S_t, A_t) moves by αρ (G − Q(S_t, A_t)) at time h, where, off-policy, the ratio of Q(σ) is
 
     ρ = Π_{k=t+1}^{min(t+n−1, T−1)} [σ π(A_k|S_k)/μ(A_k|S_k) + 1 − σ].
 
-The last action that a sampled bootstrap looks at, A_{t+n}, has no factor in this product, so for σ > 0 the learner does
-not aim at q^π off policy; `correct_bootstrap` takes the product up to min(t+n, T−1), which for σ = 1 mends it.
-Values are those recorded when S_k was reached, so that the sums telescope exactly although the table moves on.
+The last action that a sampled bootstrap uses, A_{t+n}, has no factor in this product, so for σ > 0 the learner does not
+aim at q^π off-policy; `correct_bootstrap` takes the product up to min(t+n, T−1), which for σ = 1 puts this right.
+Values are those recorded when S_k was reached, so that the sums telescope exactly although the table keeps changing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["n_step_q_sigma", "n_step_sarsa", "n_step_tree_backup"]
 
 
 class _Records:
-    """q_k, v_k and π(A_k|S_k), noted when time k is reached: q_k and v_k are zero in a terminal state."""
+    """q_k, v_k and π(A_k|S_k), recorded when time k is reached: q_k and v_k are zero in a terminal state."""
 
     def __init__(self, episode: Episode, pi: Array | None) -> None:
         self.episode, self.pi, self.noted = episode, pi, 0
@@ -40,7 +40,7 @@ class _Records:
         self.probability = np.zeros(len(episode) + 1)
 
     def reach(self, table: Array, time: int) -> None:
-        """Note what the table says at every time up to `time` that is not noted yet."""
+        """Record what the table says at every time up to `time` that is not yet recorded."""
         while self.noted < min(time + 1, len(self.sampled) - self.episode.ended):
             k = self.noted
             s, a = self.episode.states[k], self.episode.actions[k]
@@ -52,12 +52,12 @@ class _Records:
 
 
 def _times(length: int, n: int) -> list[tuple[int, int]]:
-    """(time that is reached, time that is then updated), in order: t is updated when min(t + n, length) is reached."""
+    """(time reached, time then updated), in order: t is updated when min(t + n, length) is reached."""
     return sorted((min(t + n, length), t) for t in range(length))
 
 
 def n_step_sarsa(q: ArrayLike, episode: Episode, *, n: int, gamma: float, alpha: float) -> Array:
-    """n-step Sarsa on policy: n rewards and then the value of the sampled pair.
+    """On-policy n-step Sarsa: n rewards and then the value of the sampled pair.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def n_step_sarsa(q: ArrayLike, episode: Episode, *, n: int, gamma: float, alpha:
 def n_step_tree_backup(
     q: ArrayLike, episode: Episode, pi: ArrayLike, *, n: int, gamma: float, alpha: float
 ) -> Array:
-    """n-step Tree Backup for the target policy π, by its recursion; no ratio is needed off policy.
+    """n-step Tree Backup for the target policy π, by its recursion; no ratio is needed off-policy.
 
     Examples
     --------
@@ -114,9 +114,9 @@ def n_step_q_sigma(
     alpha: float,
     correct_bootstrap: bool = False,
 ) -> Array:
-    """n-step Q(σ) of De Asis et al. (2018); on policy without `mu`, with its importance sampling ratio otherwise.
+    """n-step Q(σ) of De Asis et al. (2018); on-policy without `mu`, with its importance sampling ratio otherwise.
 
-    σ = 1 is n-step Sarsa (on policy), σ = 0 is n-step Tree Backup, n = 1 is Q(σ) of Eq. (5).
+    σ = 1 is n-step Sarsa (on-policy), σ = 0 is n-step Tree Backup, n = 1 is Q(σ) of Eq. (5).
 
     Examples
     --------
@@ -145,7 +145,7 @@ def n_step_q_sigma(
 
 
 def _ratios(episode: Episode, pi: Array, mu: ArrayLike | None, sigma: float) -> Array:
-    """σ π(A_k|S_k)/μ(A_k|S_k) + 1 − σ for every k of the episode; ones on policy."""
+    """σ π(A_k|S_k)/μ(A_k|S_k) + 1 − σ for every k of the episode; ones on-policy."""
     if mu is None:
         return np.ones(len(episode) + 1)
     behaviour = policy_for("mu", mu, pi)

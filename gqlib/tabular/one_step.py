@@ -39,7 +39,7 @@ def sarsa(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) -> Arra
 
 
 def expected_sarsa(q: ArrayLike, episode: Episode, pi: ArrayLike, *, gamma: float, alpha: float) -> Array:
-    """One-step Expected Sarsa for the target policy π; A_{t+1} is not looked at.
+    """One-step Expected Sarsa for the target policy π; A_{t+1} is not used.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def expected_sarsa(q: ArrayLike, episode: Episode, pi: ArrayLike, *, gamma: floa
 
 
 def q_learning(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) -> Array:
-    """One-step Q-learning; A_{t+1} is not looked at.
+    """One-step Q-learning; A_{t+1} is not used.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def q_learning(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) ->
 def q_sigma(
     q: ArrayLike, episode: Episode, pi: ArrayLike, *, sigma: float, gamma: float, alpha: float
 ) -> Array:
-    """One-step Q(σ), Eq. (5), with γ in δ^ES. Any finite σ is taken; 0 is Expected Sarsa and 1 is Sarsa.
+    """One-step Q(σ), Eq. (5), with γ in δ^ES. Any finite σ is allowed; 0 is Expected Sarsa and 1 is Sarsa.
 
     Examples
     --------

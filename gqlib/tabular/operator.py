@@ -7,10 +7,10 @@ On state–action pairs, with P^μ and P^π cut off at terminal states and ν_σ
     L   = γ (I − γλP^μ)⁻¹ [(1−σ)P^π + (σ−λ)P^μ],     c = (I − γλP^μ)⁻¹ r.
 
 Because (1−σ)P^π + σP^μ = P^{ν_σ}, the fixed point is q^{ν_σ} for every λ: the value of the mixture policy, which is q^π
-only for σ = 0 or μ = π. Put ε = max_s ‖π(·|s) − μ(·|s)‖₁. Then in the maximum norm, without terminal states,
+only for σ = 0 or μ = π. Let ε = max_s ‖π(·|s) − μ(·|s)‖₁. Then in the maximum norm, without terminal states,
 
     λ ≤ σ:  ‖L‖ = γ(1−λ)/(1−γλ) ≤ γ                       (L has no negative entry)
-    λ > σ:  ‖L‖ ≤ γ[1−λ + (λ−σ)ε]/(1−γλ),                 a bound below 1 exactly if λ < σ + (1−γ)/(γε),
+    λ > σ:  ‖L‖ ≤ γ[1−λ + (λ−σ)ε]/(1−γλ),                 a bound below 1 exactly when λ < σ + (1−γ)/(γε),
 
 which at σ = 0 is the condition of Harutyunyan et al. (2016) for Q^π(λ).
 """
@@ -56,7 +56,7 @@ def policy_distance(pi: ArrayLike, mu: ArrayLike) -> float:
 def mixed_operator(
     mdp: FiniteMDP, pi: ArrayLike, mu: ArrayLike, sigma: float, lam: float
 ) -> tuple[Array, Array]:
-    """L, (SA, SA), and c, (SA,), of B q = L q + c, Eq. (9). Any finite σ is taken.
+    """L, (SA, SA), and c, (SA,), of B q = L q + c, Eq. (9). Any finite σ is allowed.
 
     Examples
     --------

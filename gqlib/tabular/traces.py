@@ -8,11 +8,11 @@ Backward view, one step (the paper's Eqs. (6)–(7), with Q_t on the right of (7
 
 σ = 1 is Sarsa(λ) with accumulating traces, σ = 0 is Q^π(λ) of Harutyunyan et al. (2016).
 
-Forward view of a table that stands still, with G_t^{t+n} = Σ_{i=0}^n γ^i R_{t+i+1} + γ^{n+1} Q(S_{t+n+1}, A_{t+n+1}):
+Forward view with the table held fixed, where G_t^{t+n} = Σ_{i=0}^n γ^i R_{t+i+1} + γ^{n+1} Q(S_{t+n+1}, A_{t+n+1}):
 
     G_t^λ = (1−λ) Σ_n λ^n G_t^{t+n} = Q(S_t, A_t) + Σ_{l≥t} (γλ)^{l−t} δ^S_l                    (3)–(4), corrected
 
-where an episode that ends at T gives the weight λ^{T−t−1} that is left over to its last return. The off-line
+where an episode that ends at T gives the remaining weight λ^{T−t−1} to its last return. The off-line
 update adds up α δ_t e_t of a whole episode before it changes the table; for each pair it is the sum of
 α (G_t − Q(s, a)) over the visits t of (s, a), of which the paper's Eq. (8) shows the first.
 """
@@ -84,7 +84,7 @@ def q_pi_lambda(q: ArrayLike, episode: Episode, pi: ArrayLike, *, lam: float, ga
 def q_sigma_lambda(
     q: ArrayLike, episode: Episode, pi: ArrayLike, *, sigma: float, lam: float, gamma: float, alpha: float
 ) -> Array:
-    """Tabular Q(σ, λ), Eqs. (6)–(7), with Q_t on the right of (7). Any finite σ is taken.
+    """Tabular Q(σ, λ), Eqs. (6)–(7), with Q_t on the right of (7). Any finite σ is allowed.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def td_error_return(
 
 
 def lambda_return(q: ArrayLike, episode: Episode, t: int, *, lam: float, gamma: float) -> float:
-    """G_t^λ of Sarsa(λ), Eq. (3), as the average of n-step returns; the last one takes the weight that is left.
+    """G_t^λ of Sarsa(λ), Eq. (3), as the average of n-step returns; the last one takes the remaining weight.
 
     Examples
     --------
