@@ -1,10 +1,10 @@
-"""A valid call of every public callable of the library, derived from its signature, for other tests to spoil or vary.
+"""A valid call of every public callable in the library, derived from its signature, for other tests to spoil or vary.
 
 The public surface is what the modules of the library list in ``__all__``; keys are ``module.function``,
-``module.Class`` for a construction and ``module.Class.method``, by the module that defines it. An argument gets the
-first of: what `EXCEPTIONS` says, an object of its annotated type, the value that `VALUES` has for its name, its
-default, a plain value of its type. So a new function needs an entry only for a name that no other function has, or
-where its arguments must match.
+``module.Class`` for a construction and ``module.Class.method``, by the module that defines it. An argument takes the
+first of these that exists: what `EXCEPTIONS` says, an object of its annotated type, the value that `VALUES` has for its
+name, its default, a plain value of its type. So a new function needs an entry only for a name that no other function
+has, or where its arguments must match.
 """
 
 from __future__ import annotations

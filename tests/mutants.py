@@ -1,26 +1,26 @@
-"""Change the code in small ways and see that the unit tests notice: `make mutants`.
+"""Change the code in small ways and check that the unit tests notice: `make mutants`.
 
 mutmut makes the mutants and runs them: it keeps all variants of a function in one file, forks a process for each after
 everything is imported, and runs only the tests that reach the function, the fastest first. This script says which tests
-have to notice what, module by module, and adds scores, samples, and the comparison with `tests/survivors.yml`, where
-every survivor has its reason. The goal is 90% killed in every module.
+have to notice what, module by module, and adds scores, samples and the comparison with `tests/survivors.yml`, where a
+reason is given for every survivor. The goal is 90% killed in every module.
 
-One module is one slice, a few minutes to ten on two cores; all of them are hours. All happens on copies in
-`mutants/MODULE/`, which git ignores; the working tree is only read. A run that was stopped goes on where it was:
-mutants that were killed stay so until their function changes, the others are tried again. `rm -r mutants` starts
-afresh. mutmut leaves out annotations, docstrings, f-strings, constants of modules and functions under a decorator,
-properties and compiled kernels among them; texts of errors that are not f-strings are counted.
+One module is one slice and takes between a few minutes and ten on two cores; all of them take hours. Everything happens
+on copies in `mutants/MODULE/`, which git ignores; the working tree is only read. A run that was stopped resumes where
+it left off: mutants that were killed stay so until their function changes, the others are tried again. `rm -r mutants`
+starts afresh. mutmut leaves out annotations, docstrings, f-strings, module constants and decorated functions, including
+properties and compiled kernels; error texts that are not f-strings are counted.
 
     make mutants                                     every module, the command of record
     make mutants SLICE=control/agent                 one module
-    make mutants SLICE="seeds stats"                 some modules, and all that are in a package
-    python tests/mutants.py --minutes 10             stop after ten minutes, to go on another time
-    python tests/mutants.py --sample 150 --seed 1    at most 150 a module, chosen at random
+    make mutants SLICE="seeds stats"                 some modules, and all those in a package
+    python tests/mutants.py --minutes 10             stop after ten minutes, to resume another time
+    python tests/mutants.py --sample 150 --seed 1    at most 150 per module, chosen at random
     python tests/mutants.py --report                 what is known so far, without running anything
     python tests/mutants.py --list                   the modules, how many mutants each has, and the tests
 
-The exit code is 1 if a module has less than 90% killed, a survivor is not in the list, an entry of the list is about
-code that is not there, a module could not be tried, or something is left to run.
+The exit code is 1 if a module has less than 90% killed, a survivor is not in the list, an entry of the list refers
+to code that no longer exists, a module could not be tried, or something is left to run.
 """
 
 from __future__ import annotations

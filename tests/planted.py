@@ -1,13 +1,13 @@
-"""Plant errors in the derivations of the chapters, or in the library under them, and see that the chapters notice.
+"""Plant errors in the derivations of the chapters, or in the library beneath them, and check that the chapters notice.
 
-Each error of ``tests/planted.yml`` is one edit: a sign, an index, a transpose, a factor, μ for π, of the kind that slips
-into a derivation by hand. It is made in a copy; then the code cells of the chapter run from top to bottom in one process,
-and nothing that they print or draw is compared. An error counts as caught if a cell fails at the edit or after it (for
-an error in the library: anywhere). What catches it should be an assert, and the last column says so.
+Each error in ``tests/planted.yml`` is one edit: a sign, an index, a transpose, a factor, μ for π, of the kind that
+slips into a derivation by hand. It is made in a copy; then the code cells of the chapter run from top to bottom in one
+process, and nothing that they print or draw is compared. An error counts as caught if a cell fails at the edit or after
+it (for an error in the library: anywhere). What catches it should be an assert, and the last column says so.
 
     python tests/planted.py [--jobs N] [chapter ...]      make planted
 
-`tests/test_planted.py` holds the list to the texts, so that it cannot rot.
+`tests/test_planted.py` holds the list to the texts, so that it cannot go stale.
 """
 
 from __future__ import annotations

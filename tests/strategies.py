@@ -1,4 +1,4 @@
-"""Hypothesis strategies that tests share: small random problems, rates, and one deterministic way to run them."""
+"""Hypothesis strategies that the tests share: small random problems, rates, and one deterministic way to run them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python sweep_driver.py run STORE LOG TASKS WORKERS      run to the end
     python sweep_driver.py kill STORE LOG TASKS KILLS SEED  start, kill -9 at a random instant, KILLS times over
 
-`kill` forks, so that a start costs milliseconds, and prints how many of the children were killed at work.
+`kill` forks, so that a start costs milliseconds, and prints how many of the children were killed while at work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Baird's star: held to reference values made elsewhere, and to exact arithmetic."""
+"""Baird's star: checked against reference values computed elsewhere, and against exact arithmetic."""
 
 import json
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Boyan's chain: held to reference values made elsewhere, and to exact arithmetic."""
+"""Boyan's chain: checked against reference values computed elsewhere, and against exact arithmetic."""
 
 import json
 from fractions import Fraction

@@ -1,7 +1,7 @@
-"""The built book in Chromium, from file://, as a reader opens it; skipped, and said so, where there is no Chromium.
+"""The built book in Chromium, from file://, as a reader opens it; skipped, with a message, where there is no Chromium.
 
 Every page is visited once: what it logs and requests, its formulas, its width on a phone and axe-core's findings in
-light and dark are noted during that visit, and the tests below look at the notes.
+light and dark are recorded during that visit, and the tests below examine the records.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Cart-pole: held to reference values made elsewhere, and to simulation."""
+"""Cart-pole: checked against reference values computed elsewhere, and against simulation."""
 
 import json
 from pathlib import Path

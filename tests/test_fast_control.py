@@ -1,4 +1,4 @@
-"""The compiled engine: equal to the dense reference, bit for bit the same everywhere, named by its version."""
+"""The compiled engine: equal to the dense reference, the same everywhere bit for bit, and named by its version."""
 
 import dataclasses
 import io

@@ -1,4 +1,4 @@
-"""Fault injection: whatever is killed, cut, replaced or filled up, a sweep ends with the same bits.
+"""Fault injection: whatever is killed, truncated, replaced or filled up, a sweep ends with the same bits.
 
 GQ_KILLS=200 sets the number of random kills (20 without it). `pytest -rP` shows what was killed and what it cost.
 """

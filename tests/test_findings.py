@@ -1,4 +1,4 @@
-"""What the book says about control holds in the committed results, and those are what the code makes."""
+"""What the book says about control holds in the committed results, and those are what the code produces."""
 
 from itertools import combinations, product
 from pathlib import Path

@@ -1,13 +1,13 @@
-"""Bad input, everywhere: each public function and each command line takes it with a finite, documented result or
+"""Bad input, everywhere: each public function and each command line accepts it with a finite, documented result or
 refuses it with a ValueError that names an argument (a command line: in one line, with exit code 2). Nothing else.
 
-A case is a valid call (`fuzz_calls.call`) of which one or two arguments are replaced by hostile values: things of the
-wrong type, numbers that are not finite or out of any range, arrays of wrong shapes, chains that are none. A seed
-decides all cases. 500 of them are run by default; the environment variable GQ_FUZZ_CASES asks for another number, as in
+A case is a valid call (`fuzz_calls.call`) in which one or two arguments are replaced by hostile values: things of the
+wrong type, numbers that are not finite or far out of range, arrays of the wrong shape, chains that are not chains. A
+seed determines all cases. By default 500 are run; the environment variable GQ_FUZZ_CASES asks for another number, as in
 
     GQ_FUZZ_CASES=10000 pytest tests/test_fuzz.py -k spoilt -s
 
-which also prints how many were taken and refused by module.
+which also prints how many were accepted and refused, by module.
 """
 
 from __future__ import annotations

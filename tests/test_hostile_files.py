@@ -1,5 +1,5 @@
-"""A file that somebody sends chooses nothing: what it names is looked up, what it announces is checked, and the rest is
-one clear error."""
+"""A file that somebody sends you chooses nothing: what it names is looked up, what it announces is checked, and the
+rest is one clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hypotheses of statements in the book and the paper: what fails without them. Evidence for entries of the register."""
+"""Hypotheses of statements in the book and the paper: what fails without them. Evidence for entries in the register."""
 
 import itertools
 

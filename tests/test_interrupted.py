@@ -1,4 +1,4 @@
-"""What is killed half-way leaves nothing half-done: the record of a chapter, and the environment of `make setup`.
+"""What is killed halfway leaves nothing half-done: the record of a chapter, and the environment of `make setup`.
 
 Each test prints what was killed and what was lost; `pytest -rP` shows it.
 """

@@ -1,4 +1,4 @@
-"""What `make mutants` is about is there, so that the tables cannot rot; running the mutants is `make mutants`."""
+"""Whatever `make mutants` refers to exists, so that its tables cannot go stale; the mutants are not run here."""
 
 import ast
 from pathlib import Path

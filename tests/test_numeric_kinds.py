@@ -3,7 +3,7 @@
 Each public callable is called as `fuzz_calls` derives it, with its numbers as integers of 8 to 64 bits, signed or not,
 as floating-point numbers narrower and wider than float64, as numpy scalars, and with its arrays in Fortran order, as
 strided views, read-only, and as lists. Narrow and unsigned integers are where a missing conversion shows: sums and
-products of the whole numbers used here leave 8 bits, and differences of them are negative.
+products of the integers used here overflow 8 bits, and their differences are negative.
 """
 
 from __future__ import annotations

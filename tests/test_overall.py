@@ -1,4 +1,4 @@
-"""The comparison with both ends, the repetitions and the interval on a variance, checked by other means."""
+"""The comparison with both ends, the repetitions and the interval for a variance, checked by other means."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The package imports little, what it promises can be imported, and what is built of it has everything inside."""
+"""The package imports little, what it promises can be imported, and the built distributions are complete."""
 
 import importlib
 import os

@@ -1,7 +1,7 @@
-"""The index of the paper leads to the code, by the shortest way, and to nothing that does not exist.
+"""The index of the paper leads to the code by the shortest route, and to nothing that does not exist.
 
-A *hop* is one look at a page or into a file: from the README to the index of the paper or to a file, from there to a
-name on the reference page or in the file.
+A *hop* is one look at a page or into a file: from the README to the index of the paper or to a file, and from there
+to a name on the reference page or in the file.
 """
 
 import importlib

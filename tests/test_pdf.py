@@ -1,6 +1,6 @@
-"""The PDF edition: what `make pdf` says without TeX, what it takes for a fault, and, where TeX is, the book itself.
+"""The PDF edition: what `make pdf` says without TeX, what it counts as a fault and, given TeX, the book itself.
 
-Building it takes a minute and a half of one core, so that test is marked slow; the rest is fast.
+Building it takes a minute and a half on one core, so that test is marked slow; the rest is fast.
 """
 
 import importlib.util

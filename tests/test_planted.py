@@ -1,4 +1,4 @@
-"""The errors that tests/planted.py plants still fit the texts, so that the script cannot rot."""
+"""The errors that tests/planted.py plants still fit the texts, so that the script cannot go stale."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,6 +1,6 @@
 """What holds for every problem, setting and sample, on many random ones: identities, special cases, symmetries.
 
-Three witnesses meet (symbolic, exact, sampled); relabelling states, turning or scaling features and scaling rewards
+Three witnesses meet (symbolic, exact, sampled); relabelling states, rotating or scaling features and scaling rewards
 change what they should and nothing else; compiled code equals the reference; the order of work does not matter.
 """
 

@@ -1,4 +1,4 @@
-"""Random problems: valid, ergodic, decided by the generator, and refused where arguments make no sense."""
+"""Random problems: valid, ergodic, determined by the generator, and refused where arguments make no sense."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README says what is so: its counts are the register's, and its example runs."""
+"""The README tells the truth: its counts are the register's, and its example runs."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""GQ(σ, λ) and its relatives on one and the same trajectory: equal to 1e-12, or different for a stated reason."""
+"""GQ(σ, λ) and its relatives on the same trajectory: equal to 1e-12, or different for a stated reason."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What we install: pinned with hashes, all of it, under licences that are known."""
+"""What we install: all of it pinned with hashes, under known licences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tabular learners: numbers by hand, special cases, the paper's misprints, the mixed operator, convergence."""
+"""The tabular learners: hand-worked numbers, special cases, the paper's misprints, the mixed operator, convergence."""
 
 import numpy as np
 import pytest

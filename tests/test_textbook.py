@@ -430,6 +430,9 @@ def test_a_view_at_one_sigma_refuses_another(parts):
                  lambda: critical_sigma(view, 0.5)):  # fmt: skip
         with pytest.raises(ValueError, match=r"^sigma is 0(\.4)?; it should be 0\.5, for which this problem was made$"):
             call()
+    bare = TextbookProblem(problem.features, problem.p_pi, problem.p_pi, problem.rewards, problem.xi, 0.9)
+    with pytest.raises(ValueError, match=r"^sigma is 0\.5; it should be that of TextbookProblem\.of, for which"):
+        bare.A(0.5, 0.5)
     with pytest.raises(ValueError, match=r"^mu and pi miss the chains of problem by"):
         TextbookProblem.of(problem, mu, mu, 0.5)
 

@@ -1,4 +1,4 @@
-"""Conditional variances of a step, against simulation-free brute force and the special cases that are known."""
+"""Conditional variances of a step, against brute force without simulation and the known special cases."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The engine's speed, as ratios measured in one run on one machine: ``gq bench``, ``make bench``.
 
 Times are processor times of this process, the best of several measurements; a ratio therefore says what the code
-costs, not what else the machine was doing. Two workers against one are compared by the clock on the wall.
+costs, not what else the machine was doing. Two workers and one are compared by wall-clock time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ TARGETS = {
 
 
 def best(work: Callable[[], int], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
-    """Nanoseconds per step, the least of several measurements; `work` returns its number of steps."""
+    """Nanoseconds per step, the lowest of several measurements; `work` returns its number of steps."""
     work()  # fills the caches
     least = math.inf
     for _ in range(repeats):
@@ -105,7 +105,7 @@ def _task(first_run: int, runs: int) -> int:
 
 
 def two_workers(repeats: int, tasks: int = 8, runs: int = 16) -> float:
-    """Speed of two processes over that of one, on the same tasks; by the clock on the wall."""
+    """Speed of two processes over that of one, on the same tasks, in wall-clock time."""
     from joblib import Parallel, delayed
 
     def speed(workers: int) -> float:
@@ -139,7 +139,7 @@ def measure(repeats: int = 7) -> dict[str, Any]:
     Parameters
     ----------
     repeats : int
-        Measurements of which the best counts.
+        Number of measurements, of which the best counts.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def as_text(result: dict[str, Any]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure and print: a table, then the same as JSON; with ``--json`` the JSON alone."""
+    """Measure and print: a table, then the same as JSON; with ``--json``, the JSON alone."""
     parser = argparse.ArgumentParser(prog="gq bench", description="Measure the engine, as ratios.")
     parser.add_argument("--json", action="store_true", help="print JSON only")
     parser.add_argument("--repeats", type=int, default=7, help="measurements of which the best counts")

@@ -18,7 +18,7 @@ SETTINGS = {
         "cart_pole", options=(("reading", "expected"),), alpha=0.01, lam=0.9, sigma_noise=0.01, steps=10_000
     ),
 }
-# The reference is timed on so many steps only; its cost per step does not depend on their number.
+# The reference is timed on only this many steps; its cost per step does not depend on their number.
 REFERENCE_STEPS = 1000
 
 

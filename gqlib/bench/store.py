@@ -1,4 +1,4 @@
-"""How long it takes to open a finished store: to read and verify every file of 30,000 runs, cut as Table 2 is."""
+"""How long it takes to open a finished store: to read and verify every file of 30,000 runs, in tasks as for Table 2."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def finished_store(folder: Path, runs: int = RUNS) -> tuple[Experiment, Store]:
 
 
 def seconds_to_open(repeats: int = 3) -> float:
-    """Processor time to find every run in such a store, the least of a few measurements."""
+    """Processor time to find every run in such a store, the lowest of a few measurements."""
     with tempfile.TemporaryDirectory() as folder:
         sweep, store = finished_store(Path(folder))
         return least_seconds(lambda: run_sweep(dataclasses.replace(sweep), store), repeats, time.process_time)

@@ -1,4 +1,4 @@
-"""How long something takes when nothing else interferes: the least of a few measurements."""
+"""How long something takes when nothing else interferes: the shortest of a few measurements."""
 
 from __future__ import annotations
 

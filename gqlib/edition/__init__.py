@@ -1,4 +1,4 @@
-"""The critical edition: what the paper prints, where each object of it lives, and how the book draws.
+"""The critical edition: what the paper prints, where each of its objects lives, and how the book draws.
 
 ``paper``     the paper's numbered objects and tables, as data
 ``index``     from an object of the paper to the code that implements it

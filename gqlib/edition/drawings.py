@@ -88,7 +88,7 @@ def draw_star(axes: Any, states: int = 7) -> None:
 
 
 def draw_chain(axes: Any, states: int = 14) -> None:
-    """Boyan's chain (Figure 6): one or two states on with probability 1/2 each, and the last two states.
+    """Boyan's chain (Figure 6): one or two states ahead with probability 1/2 each, and the last two states.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What a figure shows, as a few letters: so that a record can be compared with what is drawn today.
+"""What a figure shows, as a line of text, so that a record can be compared with what is drawn today.
 
-nbval compares text and no pictures. A figure of the book therefore carries a line of text, made from what was drawn:
+nbval compares text, not pictures. A figure of the book therefore carries a line of text, made from what was drawn:
 the labels, scales and limits of each axes, and the points, colours and texts of every artist. Points are taken where
-the reader sees them, as fractions of the axes, to about one part in five hundred: rounding of the last digits, which
+the reader sees them, as fractions of the axes, to about one part in five hundred: rounding in the last digits, which
 may differ from machine to machine, does not change the line; a wrong curve does.
 """
 
@@ -19,7 +19,7 @@ from gqlib._validate import Array
 __all__ = ["drawn"]
 
 # Steps per width of the axes, and where they begin: neither is a round number, because data often are, and a point on
-# the border of two steps could fall on either side.
+# the border between two steps could fall on either side.
 _STEPS, _OFFSET = 487.31, 0.137
 
 
@@ -82,7 +82,7 @@ def _style(artist: Any) -> str:
 
 
 def _places(axes: Any, transform: Any, points: Any) -> list[Any]:
-    """Points as the reader sees them, in steps across the axes; what lies far outside is all alike."""
+    """Points as the reader sees them, in steps across the axes; everything far outside is treated alike."""
     data = np.asarray(np.ma.filled(np.ma.asarray(points, dtype=float), np.nan), dtype=float).reshape(-1, 2)
     if not len(data):
         return []

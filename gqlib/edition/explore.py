@@ -2,7 +2,7 @@ r"""Live figures of the book: closed forms from sympy, printed as JavaScript, be
 
 A call such as ``show_two_state("fig-phase")`` shows a small block of HTML: sliders as data, and functions that sympy's
 JavaScript printer wrote from the expressions of `gqlib.symbolic`. The book's one script, `explorables.js` among its
-static files, turns it into an SVG figure at the place of the static figure of that name, which stays a click away.
+static files, turns it into an SVG figure in place of the static figure of that name, which stays a click away.
 Where no script runs (JupyterLab, print, a browser without JavaScript) the static figure is all there is.
 
 *Two states* (Figures 1–2): A_σ and its eigenvalues in each reading; θ(t) = exp(tA_σ) θ_0.
@@ -78,7 +78,7 @@ class Slider:
 
 @dataclass(frozen=True)
 class Explorable:
-    """One live figure: a name, a description for those who don't see it, sliders, a choice, and formulas.
+    """One live figure: a name, a description for those who cannot see it, sliders, a choice, and formulas.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Explorable:
         return f"{json.dumps(settings, ensure_ascii=False)[:-1]},\n" + '"formulas": {\n' + ",\n".join(lines) + "}}"
 
     def html(self, figure: str) -> str:
-        """The block that the book's script turns into a live figure at the place of the static `figure`."""
+        """The block that the book's script turns into a live figure in place of the static `figure`."""
         if not isinstance(figure, str) or not figure.replace("-", "").isalnum():
             raise ValueError(f"figure is {check.brief(figure)}; it should be the name of a figure, such as 'fig-phase'")
         return (
@@ -149,7 +149,7 @@ GAMMA_SLIDER = Slider("gamma", "γ", 0.0, 0.99, 0.99)
 
 def _two_state_twin(reading: str) -> symbolic.SymbolicProblem:
     problem = domains.two_state(reading=reading).problem
-    assert isinstance(problem, PredictionProblem)  # on a finite index set, which is what has an exact twin
+    assert isinstance(problem, PredictionProblem)  # on a finite index set: only such a problem has an exact twin
     return symbolic.twin(problem)
 
 
@@ -175,8 +175,8 @@ def two_state_explorable() -> Explorable:
 def small_mdp(gamma: float = 0.9) -> FiniteMDP:
     """Two states, two actions: *keep* stays with probability ¾, *toss* lands in either state with probability ½.
 
-    Keeping pays 0 in state 1 and 1 in state 2, tossing the other way round: to keep (the target policy) makes
-    the two states as different as they can be, and to choose by a coin (the behaviour) makes them alike.
+    Keeping pays 0 in state 1 and 1 in state 2, tossing the other way round: keeping (the target policy) makes
+    the two states as different as they can be, and choosing by a coin (the behaviour) makes them alike.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def bias_variance_explorable() -> Explorable:
 
 @cache
 def joint_polynomial() -> tuple[sp.ImmutableMatrix, tuple[sp.Expr, ...]]:
-    """J(η) of the two-state example, and the coefficients of det(sI − J) from s³ down to s⁰ (s⁴ has one).
+    """J(η) of the two-state example, and the coefficients of det(sI − J) from s³ down to s⁰ (that of s⁴ is 1).
 
     The determinant is that of the quadratic pencil s²I + s(ηM − A) + ηAAᵀ.
     """
@@ -274,7 +274,7 @@ def time_scales_explorable() -> Explorable:
 
 
 def _show(explorable: Explorable, figure: str) -> None:
-    """Hand the block to the notebook, if there is one; elsewhere than in HTML one sentence stands for it."""
+    """Hand the block to the notebook, if there is one; outside HTML, one sentence stands in for it."""
     html = explorable.html(figure)
     try:
         from IPython.display import display

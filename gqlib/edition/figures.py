@@ -1,6 +1,6 @@
 """The look of the book's figures, and the few plots that several chapters share: data in, axes out.
 
-Figures are drawn on white; the book's style sheet turns them over in dark mode, keeping the hues.
+Figures are drawn on white; the book's style sheet inverts them in dark mode, keeping the hues.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "show",
 ]
 
-# Okabe & Ito (2008): eight colours that people with any common colour vision tell apart.
+# Okabe & Ito (2008): eight colours that people with any common type of colour vision can tell apart.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#000000",
     "#E69F00",
@@ -41,7 +41,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#D55E00",
     "#CC79A7",
 )
-# Line styles go with the colours, so that a figure reads in grey as well.
+# Line styles go with the colours, so that a figure can be read in grey as well.
 CYCLE = ((BLUE, "-"), (RED, "--"), (GREEN, "-."), (PINK, ":"), (ORANGE, (0, (5, 1, 1, 1))), (SKY, (0, (3, 2))))
 
 STYLE: dict[str, Any] = {
@@ -83,9 +83,9 @@ def new(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
 
 
 def show(figure: Any) -> None:
-    """Hand the figure to the notebook as its only output (nothing where there is no notebook).
+    """Hand the figure to the notebook as its only output (does nothing outside a notebook).
 
-    Beside the picture stands a line of text that says what was drawn (`gqlib.edition.drawn`); records are compared by
+    Beside the picture goes a line of text that says what was drawn (`gqlib.edition.drawn`); records are compared by
     that line.
 
     Examples
@@ -116,7 +116,7 @@ def show(figure: Any) -> None:
 def band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: Any) -> tuple[Any, Any]:
     """The mean over runs (rows) with its 95% interval as a band, by Student's t.
 
-    Returns the mean and the half width, so that a notebook can assert on what is plotted.
+    Returns the mean and the half-width, so that a notebook can assert on what is plotted.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: Any) -
 
 
 def mean_and_half(runs: ArrayLike) -> tuple[Array, Array]:
-    """The mean over runs (rows) and the half width of its 95% interval, by Student's t."""
+    """The mean over runs (rows) and the half-width of its 95% interval, by Student's t."""
     from scipy import stats
 
     data = np.asarray(runs, dtype=float)

@@ -2,7 +2,7 @@
 
 A docstring cites the paper as `Eq. (15)`, `Eqs. (25)–(26)`, `Eqs. (6) and (7)`, `Algorithm 1`, `Figures 6–7`,
 `Appendix C` and so on; a `(23)` that stands alone at the end of a formula's line counts too. Citations are read from
-the source, so they are never out of date. Which of several names *implements* an object is a judgement, and stands in
+the source, so they are never out of date. Which of several names *implements* an object is a judgement, recorded in
 `IMPLEMENTS`; `tests/test_paper_index.py` holds it to names that exist and cite their object.
 """
 
@@ -68,13 +68,13 @@ IMPLEMENTS: Mapping[str, str] = MappingProxyType(
 )
 """The one name that computes or describes an object of the paper."""
 
-# What the paper prints, and what is said of it, cites everything and computes nothing.
+# Modules about what the paper prints and what is said of it: they cite everything and compute nothing.
 _ABOUT = ("gqlib.claims", "gqlib.edition.index", "gqlib.edition.paper")
 _JOIN = r"\s*(?:,|and|–|-)\s*"
 _RANGE = re.compile(r"(\d+)\)?\s*[–-]\s*\(?(\d+)")
 _EQUATIONS = re.compile(rf"Eqs?\. ((?:\(\d+\)(?:{_JOIN})?)+)")
 _LINE_END = re.compile(r"(?<=\s)\((\d+)\)\s*$", re.MULTILINE)
-# Not followed by a digit or a decimal: "Figure 7.2" is another author's.
+# Not followed by a digit or a decimal: "Figure 7.2" belongs to another author.
 _NAMED = re.compile(r"(Algorithm|Proposition|Theorem|Lemma|Assumption|Appendix) ([\dA-E])\b(?!\.\d)")
 _PICTURES = re.compile(rf"(Figure|Table)s? (\d\b(?!\.\d)(?:{_JOIN}\d\b(?!\.\d))*)")
 
@@ -108,8 +108,8 @@ def _numbers(group: str) -> set[int]:
 def library_index() -> dict[str, list[str]]:
     """For each numbered object of the paper, the public names of gqlib that it leads to, the nearest first.
 
-    First comes what implements it, then what cites it in its first paragraph, then the others. A module stands only for
-    itself: where one of its own names is listed already, it is left out.
+    First comes what implements it, then what cites it in its first paragraph, then the others. A module is listed only
+    where none of its own names is.
 
     Examples
     --------

@@ -4,7 +4,7 @@ The source is L. Yang, Y. Zhang, Q. Zheng, P. Li and G. Pan, "Gradient Q(sigma, 
 with Function Approximation for Reinforcement Learning" (2019, arXiv:1909.02877). Numbers are those of the
 compiled paper. It has 44 numbered equation lines: a display of several lines gives a number to each line that
 does not suppress it, so (15) is the line of b_sigma, (24) the last line of Proposition 1, and A_sigma before
-(15) has no number. The percentages are facts that the book examines (see `gqlib.stats`), copied digit by
+(15) has no number. The percentages are facts that the book examines (see `gqlib.stats`), copied digit for
 digit.
 """
 

@@ -1,7 +1,7 @@
 """The experiments of the paper as data, by name: which settings, how many runs, which seed.
 
 ``figure2``       semi-gradient Q(σ, λ) on the two-state counterexample
-``figure3``       policy evaluation: the protocol, the search for step sizes, the settings that are shown
+``figure3``       policy evaluation: the protocol, the search for step sizes, the settings shown
 ``mountain_car``  Figures 4 and 5, Tables 1 and 2, the sensitivity study
 ``reports``       a few lines of text about a result, and the cases of the tables
 """

@@ -1,8 +1,8 @@
 r"""Figure 2: semi-gradient Q(σ, λ), Eq. (10), on the counterexample of Figure 1, in every reading.
 
-σ goes from 0 to 1 by 0.01. "Step-size 0.01" in the figure's text may be that increment or α, so a tenth and ten times
-of it are there too. Run i has its own trajectory, the same for all settings; every σ learns on it. A run is
-stopped, and counted, when a weight leaves `BOUND`.
+σ goes from 0 to 1 in steps of 0.01. "Step-size 0.01" in the figure's text may be that increment or α, so a tenth of it
+and ten times it are tried too. Run i has its own trajectory, the same for all settings; every σ learns on it. A run is
+stopped, and counted, when a weight exceeds `BOUND`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def two_state_runs(setting: TwoStateSetting, runs: int, seed: int, *, first_run:
     Returns
     -------
     dict
-        ``theta`` (runs, kept, σ, 2), the weights at equally spaced steps from the first on; ``diverged`` (runs, σ).
+        ``theta`` (runs, kept, σ, 2), the weights at equally spaced steps from the start; ``diverged`` (runs, σ).
 
     Examples
     --------
@@ -117,7 +117,7 @@ def two_state_runs(setting: TwoStateSetting, runs: int, seed: int, *, first_run:
 
 
 def two_state_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """Keep what the figure shows: the size of the weights, |θ|_∞, run by run, and which runs were stopped.
+    """Keep what the figure shows: the size of the weights, |θ|_∞, for each run, and which runs were stopped.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 r"""Figure 3 as data: domains × readings × λ × σ, how step sizes are chosen, and what is run at the chosen ones.
 
 The paper gives neither λ nor step sizes nor numbers of steps and runs for its prediction tasks. The protocol, written
-down before the runs of search and results were made:
+down before the runs for the search and the results were made:
 
 1. Domains as printed, and as in the literature where that differs (six *panels*), in every reading that makes sense.
    1,000 steps on Baird's star and 2,000 on Boyan's chain (100 episodes of 20 steps), as in the public code of Dann,
-   Neumann and Peters (2014); 10,000 on cart-pole, a third of that code's, so that the search stays affordable.
+   Neumann and Peters (2014); 10,000 on cart-pole, a third of that code's number, so that the search stays affordable.
 2. *Search* on `SEARCH_SEED`, 200 runs of every cell of α × η, for λ in {0, 0.5, 0.9, 0.99}.
    Rule: of the cells in which no run diverged, the one with the smallest mean late exact MSPBE of its own σ and λ.
    For comparisons at one step size: the cell in which no run of any σ diverged, with the smallest mean over
@@ -13,7 +13,7 @@ down before the runs of search and results were made:
 3. *Results* on `RESULT_SEED`, 200 fresh runs, at λ = 0.9, of σ = 0, σ = 1, and dynamic σ with m = ½ and with m as a
    ramp. A dynamic σ takes the step sizes of the fixed σ = m, a ramp those of ½.
 
-One row was added when results for these were known, to give the paper's claim its best chance: dynamic σ with the m in
+One row was added after these results were known, to give the paper's claim its best chance: dynamic σ with the m in
 {¼, ½, ¾} that the *search* found best. Nothing in the rules refers to what the paper concludes.
 """
 
@@ -73,9 +73,9 @@ LAMBDAS = (0.0, 0.5, 0.9, 0.99)
 MAIN_LAMBDA = 0.9
 SIGMAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 ALPHAS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-# The two ends and two in between of the paper's 2⁰ … 2⁻¹⁰ (its control task), and two beyond its upper end.
+# The two ends of the paper's 2⁰ … 2⁻¹⁰ (its control task), two values in between, and two beyond its upper end.
 ETAS = (2.0**-10, 2.0**-4, 2.0**-2, 1.0, 4.0, 16.0)
-VERSION = "1"  # of what `grid_runs` computes; changes when, and only when, a number changes
+VERSION = "1"  # of what `grid_runs` computes; it changes when, and only when, a number changes
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ def _written_down() -> tuple[dict[str, tuple[float, float]], dict[str, float]]:
 def chosen() -> dict[str, tuple[float, float]]:
     """Return what the search chose, "panel | reading | learner | σ" to (α, η): `choices`, written down.
 
-    It stands beside this module, in ``figure3_chosen.json``, so that settings do not depend on results; a test applies
+    It is kept beside this module, in ``figure3_chosen.json``, so that settings do not depend on results; a test applies
     the rules to the committed search and compares.
 
     Examples
@@ -375,7 +375,7 @@ def baselines(panel: str, reading: str) -> dict[str, PredictionSetting]:
 
 
 def family_setting(panel: str, reading: str, drawn: str) -> GridSetting:
-    """The paper's 49 dynamic σ between the two fixed ends, at the step sizes that all of them share.
+    """The paper's 49 dynamic σ between the two fixed ends, at step sizes that all of them share.
 
     Examples
     --------
@@ -395,7 +395,7 @@ def family_setting(panel: str, reading: str, drawn: str) -> GridSetting:
 
 
 def fig3() -> Experiment:
-    """The families of Figure 3: 51 ways to set σ at every place where σ matters, for every time of drawing it.
+    """The families of Figure 3: 51 ways to set σ at every place where σ matters, for every choice of when to draw it.
 
     Examples
     --------
@@ -424,7 +424,7 @@ def shown() -> dict[str, PredictionSetting]:
 
 
 def fig3_curves() -> Experiment:
-    """The learning curves of Figure 3 at their chosen step sizes, with what was settled beforehand as baselines.
+    """The learning curves of Figure 3 at their chosen step sizes, with the baselines that were settled beforehand.
 
     Examples
     --------

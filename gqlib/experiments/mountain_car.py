@@ -12,10 +12,10 @@ differences between settings are paired. Figures and tables share the seed as we
 share its runs, which are computed once.
 
 A task returns the steps of every episode, negative where an episode was cut off at the step limit. Of these the results
-keep, for each run, the steps in all and in the last 50 episodes, the number of episodes cut off, whether it diverged,
+keep, for each run, the steps in all episodes and in the last 50, the number of episodes cut off, whether it diverged,
 and half of the engine's checksum of the whole run; and for each setting, by episode, the exact sums over runs of steps
-and of their squares. Integers all of them: means and variances follow without rounding that depends on an order of
-summation,
+and of their squares. All of them are integers: means and variances follow without rounding that depends on the order
+of summation,
 
     mean = S/n,    variance = (n Q - S²) / (n (n - 1)),    S = Σ steps, Q = Σ steps².
 """
@@ -80,7 +80,7 @@ PAPER_RUNS = 100
 TABLE_ALPHAS, TABLE_SIZES = (0.001, 0.002), (512, 1024, 2048)
 
 # The figures have the paper's number of runs, the tables three times as many, so that the paper's procedure can be
-# repeated on runs it has not seen; `gq reproduce NAME --runs N` makes more, and keeps these.
+# repeated on runs it has not seen; `gq reproduce NAME --runs N` adds more and keeps these.
 TABLE_RUNS = 3 * PAPER_RUNS
 # Two dozen variations, one choice at a time: fewer runs each.
 SENSITIVITY_RUNS = 30
@@ -227,7 +227,7 @@ def table1() -> Experiment:
 
 
 def variations() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name and changed fields of each variation of the sensitivity study; the first changes nothing.
+    """Yield the name and changed fields of each variation in the sensitivity study; the first changes nothing.
 
     The default is the cell α = 0.001, p = 1024. The measure over the last 50 episodes needs no runs of its own.
 
@@ -249,7 +249,7 @@ def variations() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def sensitivity() -> Experiment:
-    """Return the sensitivity study: each open choice varied by itself, eleven σ, both target policies.
+    """Return the sensitivity study: each open choice varied on its own, eleven σ, both target policies.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def control_runs(setting: ControlSetting, runs: int, seed: int, *, first_run: in
 
 
 def control_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """Keep of all runs of a control setting what the module's head says.
+    """Keep, of all runs of a control setting, what the module docstring lists.
 
     Examples
     --------
@@ -327,7 +327,7 @@ def control_summary(arrays: Arrays) -> dict[str, Labelled]:
 
 
 def control_summary_with_spread(arrays: Arrays) -> dict[str, Labelled]:
-    """Keep by episode also quantiles over runs (the spread of single runs) and the sums of third and fourth powers.
+    """Also keep, by episode, quantiles over runs (the spread of single runs) and the sums of third and fourth powers.
 
     The latter give the variance over runs an interval; at the step limit of 5,000 they stay exact up to 14,000 runs.
 

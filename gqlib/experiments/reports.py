@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["control_report", "curve_report", "grid_report", "pooled_cases", "pooled_report", "two_state_report"]
 
 CASES = ("I", "II", "III")
-# Fields of a control setting that make a group of rows in a report, where they vary.
+# Fields of a control setting that divide a report into groups of rows, where they vary.
 _GROUPS = ("variation", "method", "target", "alpha", "p")
 
 
@@ -37,11 +37,11 @@ def cell_cases(dataset: xarray.Dataset, target: str, alpha: float, p: int) -> ND
 
 
 def pooled_cases(dataset: xarray.Dataset) -> xarray.Dataset:
-    """Return the counts of cases I to III, by cell of Table 2 and so, summed over cells, Table 1.
+    """Return the counts of cases I to III, by cell of Table 2; summed over cells, they give Table 1.
 
     Examples
     --------
-    The ends need 20 and 40 steps; of the others one is better, one between and one worse.
+    The ends need 20 and 40 steps; of the others, one is better, one in between and one worse.
 
     >>> import xarray
     >>> cell = {"target": ["greedy"] * 5, "alpha": [0.001] * 5, "p": [512] * 5, "sigma": [0.0, 0.25, 0.5, 0.75, 1.0]}
@@ -88,7 +88,7 @@ def _percent(counts: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def control_report(dataset: xarray.Dataset) -> str:
-    """Best and worst σ of each group of settings, with what was capped or diverged.
+    """Best and worst σ of each group of settings, with how much was capped or diverged.
 
     Examples
     --------

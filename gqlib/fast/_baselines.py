@@ -50,10 +50,10 @@ def action_values(theta: Any, table: Any, row: Any, shape: Any) -> Any:
 def bare_run(
     world: World, theta: Array, steps_out: NDArray[np.int32], streams: Streams, max_steps: int, epsilon: float
 ) -> int:
-    """Car, tiles, action values and choice, without learning: what any learner pays.
+    """Car, tiles, action values and choice, without learning: the cost that every learner bears.
 
-    `theta` has a weight for each place, and `steps_out` takes the steps of each episode, negative where the step limit
-    cut it off. Returns the sum of `steps_out`.
+    `theta` has a weight for each place, and `steps_out` receives the steps of each episode, negative where the step
+    limit cut it off. Returns the sum of `steps_out`.
     """
     table, width, edges_x, edges_v, grid, shape = world
     starts, behaviour = streams
@@ -91,7 +91,7 @@ def dense_run(
 ) -> int:
     """GQ(sigma, lambda) in a variant of `gqlib.learners.corrected`, greedy target: loops over all p weights and traces.
 
-    Features are still active indices, so that the dense part is the trace alone: its decay, its inner product with
+    Features are still active indices, so the dense part is the trace alone: its decay, its inner product with
     omega, and the change of theta and omega along it. `theta` is changed in place, and `steps_out` is filled as by
     `bare_run`. Returns the episode of divergence or -1.
     """

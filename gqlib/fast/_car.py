@@ -21,14 +21,14 @@ start = njit(forceinline=True, **COMPILE)(mountain_car.start)
 
 @njit(forceinline=True, **COMPILE)
 def natural(n: Any) -> Any:
-    """The same number, in a form that tells the compiler it is not negative: no check for indices from the end."""
+    """The same number, in a form that tells the compiler it is not negative: no check for negative indices."""
     return np.int64(np.uint32(n))
 
 
 @njit(forceinline=True, **COMPILE)
 def find_row(x: Any, v: Any, edges_x: Any, edges_v: Any, grid: Any, width: Any) -> Any:
     """First entry of a state's row in the flat table: a guess of the cell, corrected by the exact edges."""
-    # Branches, since the guess is nearly always right: the processor goes on without waiting for the edges.
+    # Branches, since the guess is nearly always right: the processor carries on without waiting for the edges.
     i = natural(np.int64(x * grid[0] + grid[1]))
     if x < edges_x[i]:
         i -= 1
@@ -62,5 +62,5 @@ def behave(greedy: Any, epsilon: Any, third: Any, state: Any) -> Any:
 
 @njit(forceinline=True, **COMPILE)
 def pick(action: Any, of0: Any, of1: Any, of2: Any) -> Any:
-    """The chosen action's number among three."""
+    """Of three numbers, the one that belongs to the chosen action."""
     return of0 if action == 0 else (of1 if action == 1 else of2)

@@ -9,8 +9,8 @@ active, though, so the rest can wait. Write
 - The terms :math:`\alpha\delta e` and :math:`\beta\delta e` of (26) and (25), :math:`\beta = \eta\alpha`:
   :math:`g \leftarrow g + \alpha\delta c`, one addition.
 - :math:`e \leftarrow e + \phi`: on the K rows of phi, :math:`E_i \leftarrow E_i + 1/c`, and
-  :math:`T_i \leftarrow T_i - g/c`, :math:`W_i \leftarrow W_i - \eta g/c`, so that theta and omega stay.
-- :math:`\omega \leftarrow \omega - \beta\phi(\phi^\top\omega)`: the same rows. All changes of a row are one add.
+  :math:`T_i \leftarrow T_i - g/c`, :math:`W_i \leftarrow W_i - \eta g/c`, so that theta and omega do not change.
+- :math:`\omega \leftarrow \omega - \beta\phi(\phi^\top\omega)`: the same rows. All changes to a row are one add.
 - The correction :math:`-\alpha\gamma\{(\sigma - \lambda)\phi' + (1 - \sigma) E_\pi\phi'\}\, m`: rows of the next
   state; what falls on phi' itself waits for the next step's add.
 - :math:`m \leftarrow \gamma\lambda m + \phi^\top\omega`, then
@@ -35,11 +35,11 @@ from gqlib.fast._records import Limits, Memory, Rates, Sigma, Streams, Switch, T
 from gqlib.fast._rng import fill_normal, normal, uniform
 from gqlib.rules import DIVERGED_ABOVE
 
-# Measured (`gq bench`): flushing at 1e-3 costs less than a nanosecond per step more than never, and leaves errors of
+# Measured (`gq bench`): flushing at 1e-3 costs under a nanosecond per step more than not flushing, and leaves errors of
 # 1e-13; at 1e-8 they are 1e-9, at 1e-12 they are 1e-5.
 FLUSH_BELOW = 1e-3
 TRACE_FLOOR = 1e-30
-BLOCK = 128  # normal numbers drawn at once
+BLOCK = 128  # normal numbers drawn at a time
 
 # When a random sigma is drawn, as the kernel knows it.
 DRAWN = {"step": 0, "episode": 1, "run": 2}
@@ -47,7 +47,7 @@ PER_STEP, PER_EPISODE, PER_RUN = 0, 1, 2
 
 
 class Late(NamedTuple):
-    """What the lagged reading has still to apply: factor and sigma, and the row with its chosen and greedy action."""
+    """What the lagged reading has yet to apply: factor and sigma, and the row with its chosen and greedy action."""
 
     factor: float
     sigma: float
@@ -59,7 +59,7 @@ class Late(NamedTuple):
 @njit(forceinline=True, **COMPILE)
 def gather(weights: Any, table: Any, first: Any, shape: Any) -> Any:
     """Sums of T and E over the K rows of one action."""
-    # Two partial sums each, since one addition has to wait for the one before.
+    # Two partial sums each, since an addition has to wait for the one before it.
     tilings = len(shape)
     t, e, other_t, other_e = 0.0, 0.0, 0.0, 0.0
     for k in range(0, tilings - 1, 2):
@@ -93,7 +93,7 @@ def add_theta(weights: Any, table: Any, first: Any, shape: Any, amount: Any) -> 
 
 @njit(forceinline=True, **COMPILE)
 def target_weight(action: Any, greedy: Any, share: Any, soft: Switch) -> Any:
-    """Probability of an action under the target policy; if `soft`, `share` is that of each that is not greedy."""
+    """Probability of an action under the target policy; if `soft`, `share` is that of each non-greedy action."""
     if len(soft) > 0:
         return 1.0 - 2.0 * share if action == greedy else share
     return 1.0 if action == greedy else 0.0
@@ -101,7 +101,7 @@ def target_weight(action: Any, greedy: Any, share: Any, soft: Switch) -> Any:
 
 @njit(forceinline=True, **COMPILE)
 def correct_other(weights: Any, table: Any, row: Any, shape: Any, action: Any, other: Any, amount: Any) -> Any:
-    """Add to T on the rows of another action than the chosen one; returns the change of the chosen one's value."""
+    """Add to T on the rows of an action other than the chosen one; returns the change in the chosen one's value."""
     tilings = len(shape)
     add_theta(weights, table, natural(row + other * tilings), shape, amount)
     # The inner products (0, 1), (0, 2), (1, 2) of the features follow the three squares.
@@ -112,7 +112,7 @@ def correct_other(weights: Any, table: Any, row: Any, shape: Any, action: Any, o
 def correct_others(
     weights: Any, table: Any, row: Any, shape: Any, action: Any, greedy: Any, amount: Any, share: Any, soft: Switch
 ) -> Any:
-    """Correction along E_pi phi, except for the chosen action; returns the change of the chosen one's value."""
+    """Correction along E_pi phi, except for the chosen action; returns the change in the chosen one's value."""
     change = 0.0
     if len(soft) > 0:
         for step in range(1, 3):
@@ -126,7 +126,7 @@ def correct_others(
 
 @njit(**COMPILE)
 def correct_late(weights: Any, table: Any, shape: Any, late: Late, lam: Any, share: Any, soft: Switch) -> None:
-    """Whole correction of the step before, for the lagged reading."""
+    """The whole correction of the previous step, for the lagged reading."""
     amount = -late.factor * (1.0 - late.sigma)
     if len(soft) > 0 or late.action != late.greedy:
         correct_others(weights, table, late.row, shape, late.action, late.greedy, amount, share, soft)
@@ -156,7 +156,7 @@ def flush(weights: Any, live: Any, count: Any, g: Any, h: Any, scale: Any) -> An
 
 @njit(**COMPILE)
 def noisy(mean: Any, noise: Any, clipped: Any, z: Any) -> Any:
-    """Mean plus noise, cut to [0, 1] if asked for."""
+    """Mean plus noise, clipped to [0, 1] if asked for."""
     sigma = mean + noise * z
     return min(1.0, max(0.0, sigma)) if clipped else sigma
 
@@ -175,14 +175,14 @@ def run(
     """Run all episodes of one run; returns the episode in which it diverged, or -1.
 
     Weights and traces are zero at first; the semi-gradient method has eta = 0. With `lagged` on, the correction uses
-    the v of the step before, as Algorithm 1 is printed.
+    the v of the previous step, as Algorithm 1 is printed.
 
     Notes
     -----
     The next state comes first in the loop: it depends on the action alone, and the processor can work on it while the
     update waits for its sums.
     """
-    # Here and not in the loop: see `gqlib.fast._records`.
+    # Here rather than in the loop: see `gqlib.fast._records`.
     table, width, edges_x, edges_v, grid, shape = world
     weights, live, steps_out = memory
     starts, behaviour = streams
@@ -227,7 +227,7 @@ def run(
                 sigma = noisy(mean, noise, clipped, z_block[natural(z_used)])
                 z_used += 1
 
-            # e = gamma lam e + phi, with what waits for the rows of phi, and omega -= beta phi (phi . omega)
+            # e = gamma lam e + phi, with what was waiting for the rows of phi, and omega -= beta phi (phi . omega)
             norm = np.float64(table[natural(row + 3 * tilings + action)])
             phi_omega = sum_w + eta * g * sum_e
             phi_trace = c * sum_e

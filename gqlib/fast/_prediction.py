@@ -1,6 +1,6 @@
 """Kernels of `gqlib.fast.prediction`: tables of random numbers, walks, and the learners. Nothing is checked here.
 
-Sums run in index order, without fastmath, fused operations or mathematical libraries: the same bits everywhere.
+Sums run in index order, without fastmath, fused operations or mathematical libraries: the bits are the same everywhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Seen(NamedTuple):
     Attributes
     ----------
     phi, sampled, expected : ndarray, (T, d)
-        Features of the step, of the next pair, and expected for it under the target policy.
+        Features of the step, of the next pair, and the features expected for it under the target policy.
     reward, rho, sigma : ndarray, (T,)
     ends : ndarray of bool, (T,)
         Whether an episode ends with the step.
@@ -150,7 +150,7 @@ def learn(seen: Seen, theta0: Array, rates: Rates, method: Method) -> Any:
 
     That step is −1 where no weight exceeded `bound`; rows after it are NaN.
     """
-    # Before the loop, since each time that an array is taken from a tuple a reference is counted.
+    # Before the loop, since a reference is counted each time an array is taken out of a tuple.
     phi, reward, sampled, expected, ends, rho, sigma = seen
     lam, gamma, alpha, beta = rates
     learner, pairs, every, bound = method

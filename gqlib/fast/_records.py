@@ -1,11 +1,11 @@
-"""What the kernels of the car take, in named tuples: every field keeps its own type, and the compiler knows it.
+"""What the kernels of the car take, in named tuples: every field keeps its own type, which the compiler knows.
 
-A kernel takes its arrays out of the tuples once, before it loops: numba counts a reference each time, which within the
-loop would cost half as much again as the learning (`gq bench`).
+A kernel takes its arrays out of the tuples once, before it loops: numba counts a reference each time, which inside
+the loop would cost half as much again as the learning (`gq bench`).
 
-A switch that the compiler should know is a tuple of which only the length counts, `ON` or `OFF`. The type of a tuple
-includes its length, so one kernel is compiled with an option and one without it, and neither has to ask: it is on where
-``len(it) > 0``.
+A switch that the compiler should know is a tuple of which only the length matters, `ON` or `OFF`. The type of a tuple
+includes its length, so one kernel is compiled with an option and one without it, and neither has to test for it at run
+time: it is on where ``len(it) > 0``.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class World(NamedTuple):
     table : ndarray of uint16
         The rows, one after the other: the places of the three actions, then the inner products of their features.
     width : int
-        Entries of a row.
+        Entries in a row.
     edges_x, edges_v : ndarray of float64
         Smallest double of each fine interval, and infinity at the end.
     grid : ndarray of float64, (4,)
         Scale and offset of the position, then of the velocity, by which the cell is guessed.
     shape : tuple of int
-        One entry for each tiling. Only its length counts, which the compiler knows (as for `Switch`): so it unrolls
+        One entry for each tiling. Only its length matters, which the compiler knows (as for `Switch`), so it unrolls
         loops over tilings.
     """
 
@@ -63,7 +63,7 @@ class Streams(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """The numbers of Algorithm 1 that stay as they are, all float: beta is eta alpha."""
+    """The numbers of Algorithm 1 that stay fixed, all float: beta is eta alpha."""
 
     lam: float
     gamma: float
@@ -82,7 +82,7 @@ class Memory(NamedTuple):
     live : ndarray of uint32
         Room for four times the place of every row that has a trace, at most all of them.
     steps : ndarray of int32
-        Takes the steps of each episode, negative where the step limit cut it off; as long as there are episodes.
+        Receives the steps of each episode, negative where the step limit cut it off; one entry per episode.
     """
 
     weights: Array
@@ -91,7 +91,7 @@ class Memory(NamedTuple):
 
 
 class Sigma(NamedTuple):
-    """How sigma goes: a mean that decays, and normal noise around it.
+    """How sigma behaves: a mean that decays, and normal noise around it.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Sigma(NamedTuple):
     drawn : int
         When the noise is drawn: one of the numbers in `DRAWN`.
     clipped : bool
-        Whether the sum is cut to [0, 1].
+        Whether the sum is clipped to [0, 1].
     decay : float
         What the mean is multiplied by after each episode.
     stream : ndarray of uint64, (4,)

@@ -8,7 +8,7 @@ Normal numbers are :math:`F^{-1}(u)` with the rational approximation of Wichura 
 error is about 1e-16; one word makes one normal number, so streams stay aligned. The logarithm in its tails
 is a fixed series, because that of the C library may differ in its last bit from machine to machine.
 
-Nothing is checked here; `gqlib.fast.rng` is the same for Python.
+Nothing is checked here; `gqlib.fast.rng` offers the same functions to Python, with checks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Kernels of `gqlib.fast.tabular`. Nothing is checked here.
 
 The operations come in the same order as in the reference, without fastmath. Control starts from a table of zeros and
-never updates a terminal row, so the value of an end needs no case of its own.
+never updates a terminal row, so the value of an end needs no special case.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def n_step_update(
 
 @njit(forceinline=True, **COMPILE)
 def follow_trace(q: Any, trace: Any, s: int, a: int, decay: float, move: float) -> None:
-    """Decay of the trace, the visit of (s, a), and the change of the table along it."""
+    """Decay of the trace, the visit to (s, a), and the change of the table along it."""
     visited, value = decay * trace[s, a] + 1.0, q[s, a]
     for i in range(q.shape[0]):
         for b in range(q.shape[1]):
@@ -135,13 +135,13 @@ def cut(runs: Runs, number: int, at: int) -> Any:
     """Episode `number`, whose states begin at `at`, and where the next one's begin."""
     length = runs.lengths[number]
     states, actions = runs.states[at : at + length + 1], runs.actions[at : at + length + 1]
-    first = at - number  # an episode has one reward less than states
+    first = at - number  # an episode has one reward fewer than states
     return Steps(states, actions, runs.rewards[first : first + length], runs.ended[number]), at + length + 1
 
 
 @njit(**COMPILE)
 def keep(tables: Any, run: int, episode: int, q: Any) -> None:
-    """Copy a table to its place; as a loop, which compiles in a fraction of the time of an assignment of arrays."""
+    """Copy a table to its place; as a loop, which compiles in a fraction of the time that an array assignment takes."""
     for i in range(q.shape[0]):
         for b in range(q.shape[1]):
             tables[run, episode, i, b] = q[i, b]
@@ -175,7 +175,7 @@ def trace_tables(tables: Array, runs: Runs, pi: Array, lam: float, rates: Rates)
 
 @njit(forceinline=True, **COMPILE)
 def draw(cumulative: Any, stream: Any) -> int:
-    """An index from cumulative probabilities, scaled by their total so that the last digit of a sum does no harm."""
+    """An index from cumulative probabilities, scaled by their total so that rounding in a sum does no harm."""
     return int(np.searchsorted(cumulative, uniform(stream) * cumulative[-1], side="right"))
 
 

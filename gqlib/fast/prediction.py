@@ -1,7 +1,7 @@
 r"""Compiled prediction runs: walks of the domains and the learners on them, the twins of the reference code.
 
 A run is two passes. The first makes the trajectory from the stream `TRAJECTORY` and σ_k from the stream `SIGMA`; it
-depends on (domain, seed, run) alone, so that every setting of a run sees the same data. The second learns on it:
+depends on (domain, seed, run) alone, so every setting sees the same data in a given run. The second learns on it:
 
     GQ(σ, λ)         Eqs. (25)–(26), v of the same step: `gqlib.learners.gq_step`
     semi-gradient    Eq. (10), backward view: `gqlib.learners.semi_gradient_step`
@@ -37,7 +37,7 @@ _FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 
 
 def _rows(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT) -> None:
-    """Refuse what is not an array of this form; its numbers are not looked at."""
+    """Refuse what is not an array of this form; its numbers are not inspected."""
     if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
         raise ValueError(f"{name} is {check.brief(value)}; it should be an array of {dtype} of shape {shape}")
 
@@ -102,7 +102,7 @@ def walk_pole(walker: Walker, draws: Array) -> tuple[Array, Array, Array]:
 
 
 def trajectory(domain: FiniteDomain | CartPole, steps: int, seed: int, run: int) -> WeightedTrajectory:
-    """The trajectory of one run: domain, seed and run decide every bit; a longer one begins like a shorter one.
+    """The trajectory of one run: domain, seed and run determine every bit; a longer one begins like a shorter one.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def trajectory(domain: FiniteDomain | CartPole, steps: int, seed: int, run: int)
 
 
 def sigma_normals(steps: int, seed: int, run: int) -> Array:
-    """One standard normal number a step for σ, from a stream of its own.
+    """One standard normal number per step for σ, from a stream of its own.
 
     Examples
     --------
@@ -153,10 +153,10 @@ def prepared(
     Parameters
     ----------
     path : WeightedTrajectory
-        What the learner sees, T steps with d features; their numbers are not looked at.
+        What the learner sees, T steps with d features; their numbers are not inspected.
     sigma : ndarray, (T,)
     theta0 : ndarray, (d,)
-        First weights.
+        Initial weights.
     learner : {"gq", "semi-gradient", "tdc", "gtd2"}
     pairs : bool
         Whether features are those of pairs: then TDC and GTD2 bootstrap from the expected ones, and φ_k has no weight.

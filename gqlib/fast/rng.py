@@ -1,7 +1,7 @@
 r"""The kernels' random numbers for Python: uniform and normal numbers that are the same on every machine.
 
 A stream is the state of a xoshiro256++ generator, four words from `gqlib.seeds.words`, which every function advances
-in place by one word for each number. `gqlib.fast._rng` says how the numbers are made.
+in place by one word for each number. `gqlib.fast._rng` explains how the numbers are made.
 
 >>> from gqlib import seeds
 >>> state = seeds.words(7, 0, seeds.START)
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _SMALLEST = 2.0**-63  # the logarithm of the tails is exact above it
-_MOST = 2**53  # whole numbers that a uniform double can tell apart
+_MOST = 2**53  # the most integers that a uniform double can tell apart
 
 
 def checked_stream(name: str, value: Any) -> NDArray[np.uint64]:

@@ -1,6 +1,6 @@
-r"""Compiled twins of the tabular learners, for pictures that need many runs.
+r"""Compiled twins of the tabular learners, for figures that need many runs.
 
-`n_step_episode` and `trace_episode` do in place what `gqlib.tabular.n_step_q_sigma` (on policy) and
+`n_step_episode` and `trace_episode` do in place what `gqlib.tabular.n_step_q_sigma` (on-policy) and
 `gqlib.tabular.q_sigma_lambda` do; `n_step_run` and `trace_run` are whole control runs, twins of
 `gqlib.tabular.control`. The operations come in the same order as in the reference, without fastmath, and random numbers
 from the same stream (`gqlib.fast.rng`), so control runs agree to the bit. Arguments are checked here, before the
@@ -24,7 +24,7 @@ from gqlib.seeds import TRAJECTORY, words
 
 __all__ = ["control_returns", "learn_tables", "n_step_episode", "n_step_run", "trace_episode", "trace_run"]
 
-_LONGEST = 2**31  # no episode has so many steps, so that a larger n is no different
+_LONGEST = 2**31  # no episode has this many steps, so a larger n makes no difference
 
 
 def _horizon(name: str, n: Any) -> int:
@@ -41,7 +41,7 @@ def _rates(sigma: Any, gamma: Any, alpha: Any) -> kernels.Rates:
 
 
 def _inside(name: str, states: NDArray[np.intp], actions: NDArray[np.intp], shape: tuple[int, int]) -> None:
-    """Refuse states and actions outside of a table of this shape."""
+    """Refuse states and actions outside a table of this shape."""
     for what, indices, size in (("states", states, shape[0]), ("actions", actions, shape[1])):
         if indices.min() < 0 or indices.max() >= size:
             raise ValueError(
@@ -133,12 +133,12 @@ def learn_tables(
 ) -> Array:
     """Tables after each episode of each run, (runs, episodes, S, A), from a table of zeros.
 
-    `learner` is `n_step_episode` (with n as its parameter) or `trace_episode` (with λ). Where a run diverges its
+    `learner` is `n_step_episode` (with n as its parameter) or `trace_episode` (with λ). Where a run diverges, its
     entries grow without bound, up to infinity.
 
     Examples
     --------
-    Twice right, out of a state whose right end pays 1; half of the error is learnt each time:
+    Two episodes that go right, to an end that pays 1; half of the error is learnt each time:
 
     >>> right, coin = Episode([1, 2], [1, 0], [1.0], ended=True), np.full((3, 2), 0.5)
     >>> learn_tables(trace_episode, [[right, right]], coin, 0.9, sigma=0.5, gamma=1.0, alpha=0.5)[0, :, 1, 1].tolist()
@@ -153,7 +153,7 @@ def learn_tables(
     return tables
 
 
-# What is run in the name of each public function.
+# The kernel that runs on behalf of each public function.
 _COMPILED = {
     "n_step_episode": kernels.n_step_tables,
     "trace_episode": kernels.trace_tables,

@@ -262,7 +262,7 @@ class TextbookProblem(TracedProblem):
     ValueError: sigma is 0.4; it should be 0.5, for which this problem was made
     """
 
-    own_sigma: float
+    own_sigma: float | None = None  # without `of` there is none, and every σ is refused
 
     @classmethod
     def of(  # type: ignore[override]
@@ -279,7 +279,8 @@ class TextbookProblem(TracedProblem):
 
     def _own(self, sigma: float) -> None:
         if check.scalar("sigma", sigma) != self.own_sigma:
-            raise ValueError(f"sigma is {sigma:g}; it should be {self.own_sigma:g}, for which this problem was made")
+            own = "that of TextbookProblem.of" if self.own_sigma is None else f"{self.own_sigma:g}"
+            raise ValueError(f"sigma is {sigma:g}; it should be {own}, for which this problem was made")
 
     def next_features(self, sigma: float) -> Array:
         """E[φ̄_{k+1} | index], (n, d)."""

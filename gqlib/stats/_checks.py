@@ -1,4 +1,4 @@
-"""Checks that every statistic shares, on top of those of the library."""
+"""Checks that all the statistics share, on top of those of the library."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -2,14 +2,14 @@ r"""Cases I, II and III of Section 5.2 (Tables 1 and 2), and what chance alone w
 
 Of ``n`` interior values of sigma, each with its score, let C1 beat both ends (sigma = 0 and sigma = 1), C2
 one of them and C3 neither. If sigma had no effect, the n + 2 scores would be exchangeable: every order of
-them is equally likely. C1 = a, C2 = b and C3 = c says that the two ends take the places a + 1 and a + b + 2
-in the order from best to worst. Each of the (n + 2 choose 2) pairs of places is equally likely, and each is
-exactly one composition a + b + c = n, so
+them is equally likely. C1 = a, C2 = b and C3 = c says that the two ends take places a + 1 and a + b + 2
+in the order from best to worst. Each of the (n + 2 choose 2) pairs of places is equally likely, and each
+corresponds to exactly one composition a + b + c = n, so
 
 .. math:: P(C_1 = a, C_2 = b, C_3 = c) = 1 \Big/ \binom{n + 2}{2}:
 
 the counts are *uniform* over all compositions, the Dirichlet-multinomial law with parameters (1, 1, 1). Each
-count by itself is beta-binomial(n, 1, 2), with P(C = a) = (n - a + 1) / (n + 2 choose 2), P(C >= a) = (n - a
+count on its own is beta-binomial(n, 1, 2), with P(C = a) = (n - a + 1) / (n + 2 choose 2), P(C >= a) = (n - a
 + 2 choose 2) / (n + 2 choose 2), mean n/3 and variance n(n + 3)/18. For n = 49 a share has mean 1/3 and
 standard deviation 0.24, against 0.07 for 49 independent trials: all of them meet the same two ends, so an
 unlucky end moves every count.
@@ -33,7 +33,7 @@ Alternative = Literal["greater", "less", "two-sided"]
 class CaseCounts(NamedTuple):
     """How many interior values of sigma fall in each case; a plain tuple (I, II, III) with names.
 
-    Each entry is an integer, or an array of integers where the scores had more axes than one.
+    Each entry is an integer, or an array of integers where the scores have more than one axis.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def case_counts(
     *,
     lower_is_better: bool = True,
 ) -> CaseCounts:
-    """Count the interior values of sigma in the cases I, II and III of Section 5.2 (Tables 1 and 2).
+    """Count the interior values of sigma in cases I, II and III of Section 5.2 (Tables 1 and 2).
 
     Parameters
     ----------
     scores : array_like, shape (..., n)
-        One score for each interior sigma, along the last axis. Without `score_at_0` and `score_at_1` the
-        scores of all values of sigma in order: the first is sigma = 0, the last is sigma = 1, those between
-        are the interior.
+        One score for each interior sigma, along the last axis. Without `score_at_0` and `score_at_1`, the
+        scores of all values of sigma in order: the first is sigma = 0, the last is sigma = 1, and those in
+        between are the interior.
     score_at_0, score_at_1 : array_like, shape (...), optional
         Scores of the two ends; give both or neither.
     lower_is_better : bool
@@ -84,8 +84,8 @@ def case_counts(
     -------
     CaseCounts
         (I, II, III), adding up to n. I and III are strict: a score equal to an end is neither better nor
-        worse than it, and counts as II (the paper leaves ties open). A diverged run may be given as the
-        infinity that is worst.
+        worse than it, and counts as II (the paper leaves ties open). A diverged run may be given as
+        whichever infinity is worst.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class CaseNull:
         return min(1.0, tails[choice("alternative", alternative, tuple(tails))])
 
     def interval(self, confidence: float = 0.95) -> tuple[int, int]:
-        """Counts between which one case falls with at least this probability, equal tails."""
+        """Counts between which one case falls with at least this probability, with equal tails."""
         tail = (1 - fraction("confidence", confidence)) / 2
         cumulative = np.cumsum(self.probabilities)
         low, high = np.searchsorted(cumulative, [tail, 1 - tail])

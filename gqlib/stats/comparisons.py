@@ -5,7 +5,7 @@ variance :math:`\mathrm{Var}(X) + \mathrm{Var}(Y) - 2\,\mathrm{Cov}(X, Y)`: what
 cancels. :func:`paired_difference` uses that pairing. *Probability of improvement* is P(X better than Y) plus
 half the probability of a tie: the Mann-Whitney statistic over the number of pairs. A *performance profile* is
 the share of runs that reach a threshold, for every threshold: the empirical distribution function, with the
-band of Dvoretzky, Kiefer and Wolfowitz (constant by Massart, 1990), which holds at all thresholds at once.
+band of Dvoretzky, Kiefer and Wolfowitz (constant by Massart, 1990), which holds simultaneously at all thresholds.
 *Holm's* step-down correction (1979) bounds the probability of any false finding among m tests, whatever their
 dependence: the k-th smallest p-value is multiplied by m - k + 1, and the products are made increasing.
 """
@@ -76,11 +76,11 @@ def paired_difference(
     first, second : array_like, shape (runs,)
         Scores; run i of both used the same random numbers.
     rng : numpy.random.Generator, optional
-        Needed for the bootstrap alone.
+        Needed only for the bootstrap.
     confidence : float
         Level of the interval.
     method : {"student", "BCa", "percentile", "basic"}, optional
-        How the interval is made; Student's without `rng`, BCa with it.
+        How the interval is made; by default Student's without `rng`, BCa with it.
     resamples : int
         Number of bootstrap resamples.
 
@@ -88,7 +88,7 @@ def paired_difference(
     -------
     PairedDifference
         With ``mean`` (first minus second: negative where the first is lower), ``low``, ``high``, ``p_value``
-        and more. If all differences are equal, the interval is that point and the p-values are 1 (zero) or 0.
+        and more. If all differences are equal, the interval is that point and the p-values are 1 (if it is zero) or 0.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def probability_of_improvement(
 
 
 class Profile(NamedTuple):
-    """Share of runs that reach each threshold, with a band that holds at all thresholds at once.
+    """Share of runs that reach each threshold, with a band that holds simultaneously at all thresholds.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def performance_profile(
     Parameters
     ----------
     scores : array_like, shape (runs,)
-        Scores of single runs; a diverged run may be given as the infinity that is worst.
+        Scores of single runs; a diverged run may be given as whichever infinity is worst.
     thresholds : array_like, shape (k,)
         Values to be reached.
     lower_is_better : bool
@@ -250,8 +250,8 @@ def performance_profile(
 def holm(p_values: ArrayLike) -> Array:
     """Return p-values adjusted by Holm's method, in the order given.
 
-    Rejecting where the adjusted value is at most alpha keeps the probability of any false rejection below
-    alpha.
+    Rejecting where the adjusted value is at most alpha keeps the probability of any false rejection at or
+    below alpha.
 
     Parameters
     ----------

@@ -8,9 +8,9 @@ stops. Three things are added here.
 *Tests.* "Better than both ends" is one hypothesis against two: it is shown only if both one-sided paired t-tests show
 it, so its p-value is the larger of the two (an intersection-union test, of exact level without any correction for the
 pair). The n p-values of a cell are then corrected by Holm's method. The same goes for "worse than both", and for
-"between the ends", better than one and worse than the other: there are two ways to be that, so twice the smaller.
+"between the ends", better than one and worse than the other: that can happen in two ways, so twice the smaller p-value.
 
-*Repetitions.* The procedure is repeated on runs drawn with replacement from those at hand, whole runs for all σ
+*Repetitions.* The procedure is repeated on runs drawn with replacement from those at hand, each run for all σ
 together, or on disjoint blocks of them. Sums of integer scores are exact, so winners and counts do not depend on a
 machine's order of summation.
 
@@ -53,7 +53,7 @@ __all__ = [
     "verdict",
 ]
 
-LARGEST_WHOLE = 2**31  # of a score: sums over any number of runs fit into 64 bits
+LARGEST_WHOLE = 2**31  # bound on a score: sums over any number of runs fit into 64 bits
 BEST, BETWEEN, WORST, OPEN = "better than both", "between the ends", "worse than both", "not decided"
 
 
@@ -70,7 +70,7 @@ def cell(dataset: xarray.Dataset, **fields: Any) -> xarray.Dataset:
     Raises
     ------
     ValueError
-        If no setting is like that.
+        If no setting matches.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def paired_p_values(first: ArrayLike, second: ArrayLike) -> Array:
     runs = difference.shape[-1]
     if runs < 2:
         raise ValueError(f"first holds {runs} runs; it should hold at least 2")
-    # In units of a power of 2, which changes nothing but that squares of tiny differences do not vanish.
+    # In units of a power of 2, which changes nothing except that squares of tiny differences do not underflow.
     difference = np.ldexp(difference, -np.frexp(np.abs(difference).max(axis=-1, keepdims=True))[1])
     mean = difference.mean(axis=-1)
     error = difference.std(axis=-1, ddof=1) / np.sqrt(runs)
@@ -154,7 +154,7 @@ class EndComparison:
     """For each interior σ, Holm-corrected p-value of "better than one end and worse than the other"."""
 
     def shown(self, level: float = 0.05) -> CaseCounts:
-        """How many interior σ are shown to be better than both ends, neither, shown to be worse than both.
+        """How many interior σ are shown to be better than both ends, how many are neither, how many worse than both.
 
         Those in the middle are not all undecided: `p_between` says which of them are shown to lie between the ends.
         """
@@ -169,7 +169,7 @@ def compare_with_ends(scores: ArrayLike) -> EndComparison:
     Parameters
     ----------
     scores : array_like, shape (n + 2, runs)
-        Lower is better; rows in the order of σ, the ends first and last; runs paired.
+        Lower is better; rows in order of σ, the ends first and last; runs are paired.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class Repetitions(NamedTuple):
 
     @property
     def leading(self) -> NDArray[np.int64]:
-        """Which case has most members, 0 for I, 1 for II, 2 for III, -1 for a tie; shape (repetitions,)."""
+        """Which case has the most members, 0 for I, 1 for II, 2 for III, -1 for a tie; shape (repetitions,)."""
         most = self.counts.max(axis=1)
         tied = (self.counts == most[:, None]).sum(axis=1) > 1
         return np.where(tied, -1, self.counts.argmax(axis=1))
@@ -229,14 +229,14 @@ class Repetitions(NamedTuple):
 def repeat_procedure(scores: ArrayLike, runs: int, repetitions: int, rng: np.random.Generator) -> Repetitions:
     """Repeat the paper's procedure on `runs` runs drawn with replacement from those of `scores`.
 
-    The runs at hand stand for all possible seeds. A draw takes a run for all σ at once, which keeps the pairing.
+    The runs at hand stand for all possible seeds. A draw takes a run for all σ together, which keeps the pairing.
 
     Parameters
     ----------
     scores : array_like, shape (n + 2, all runs)
         As in :func:`compare_with_ends`. Integers (total steps) make the repetitions exact.
     runs, repetitions : int
-        Runs in each repetition (the paper: 100), number of repetitions.
+        Runs in each repetition (the paper: 100) and number of repetitions.
     rng : numpy.random.Generator
         Source of the draws.
 
@@ -255,7 +255,7 @@ def repeat_procedure(scores: ArrayLike, runs: int, repetitions: int, rng: np.ran
 
 
 def block_repetitions(scores: ArrayLike, runs: int) -> Repetitions:
-    """Apply the paper's procedure to disjoint blocks of `runs` runs: as many real repetitions as the runs allow.
+    """Apply the paper's procedure to disjoint blocks of `runs` runs: as many genuine repetitions as the runs allow.
 
     Examples
     --------
@@ -297,7 +297,7 @@ class Confirmation(NamedTuple):
 def confirm_winner(scores: ArrayLike) -> Confirmation:
     """Choose the interior σ with the lowest mean on the even runs; test it against both ends on the odd runs.
 
-    The end that counts as the better one is chosen on the even runs too; the p-value is against both.
+    Which end counts as the better one is settled on the even runs too; the p-value is against both.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def confirm_winner(scores: ArrayLike) -> Confirmation:
 
 
 def _cell_scores(scores: ArrayLike) -> NDArray[Any]:
-    """The scores as whole numbers where they are, whose sums are exact, otherwise as floating-point numbers."""
+    """The scores as integers, whose sums are exact, if given as such; otherwise as floating-point numbers."""
     values: NDArray[Any] = reals("scores", scores)
     if np.asarray(scores).dtype.kind in "iu" and (np.abs(values) <= LARGEST_WHOLE).all():
         values = values.astype(np.int64)
@@ -330,9 +330,9 @@ def _cell_scores(scores: ArrayLike) -> NDArray[Any]:
 
 
 def verdict(dynamic: ArrayLike, at_zero: ArrayLike, at_one: ArrayLike) -> str:
-    """Whether dynamic σ is better (lower) than both ends, by paired 95% intervals, each end by itself.
+    """Whether dynamic σ is better (lower) than both ends, by paired 95% intervals, one for each end.
 
-    A run that diverged is worse than any that did not; two of them are not compared. Equal scores are no win.
+    A run that diverged is worse than any that did not; two such runs are not compared. Equal scores are not a win.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def _is_huge(scores: Array) -> bool:
 
 
 def _sign(first: ArrayLike, second: ArrayLike) -> int:
-    """−1 where the first is lower, +1 where it is higher, 0 where the interval holds zero."""
+    """−1 where the first is lower, +1 where it is higher, 0 where the interval contains zero."""
     x = np.asarray(first, dtype=float)
     y = np.asarray(second, dtype=float)
     if not (np.isfinite(x).all() and np.isfinite(y).all()):

@@ -1,13 +1,13 @@
 r"""Granularity: which fractions k/n can a printed percentage be?
 
-Of n values of sigma, k fall in a case, so the percentage printed with d decimals is 100 k/n, rounded. For a
-small n few numbers can be printed: 49 values give 50 different percentages out of 1001, and a cell that is
+Of n values of sigma, k fall in a case, so the percentage printed with d decimals is 100 k/n, rounded. For
+small n, few numbers can be printed: 49 values give 50 different percentages out of 1001, and a cell that is
 none of them was not obtained by counting 49 values and rounding. This is the GRIM test of N. Brown and J.
 Heathers ("The GRIM test", Social Psychological and Personality Science, 2017) for percentages. The arithmetic
 is exact: a printed number is a decimal, not a float.
 
-A test of single cells can fail for a harmless reason: a cell was set to 100 minus the others, so that the
-column adds up. :func:`grim_counts` therefore looks at a whole column, with or without one such cell.
+A test of single cells can fail for a harmless reason: a cell may have been set to 100 minus the others, so that
+the column adds up. :func:`grim_counts` therefore looks at a whole column, with or without one such cell.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,8 +23,8 @@ __all__ = ["grim", "grim_counts"]
 Rounding = Literal["nearest", "half-up", "half-even", "down"]
 
 _HALF = Fraction(1, 2)
-MOST_ITEMS = 10**6  # every share fits so fine a grid
-MOST_DECIMALS = 30  # in print nobody has more
+MOST_ITEMS = 10**6  # on so fine a grid every share fits
+MOST_DECIMALS = 30  # nobody prints more
 # Each convention maps an exact number to the integers that it may be printed as.
 _CONVENTIONS: dict[str, Callable[[Fraction], set[int]]] = {
     "nearest": lambda x: {floor(x + _HALF), ceil(x - _HALF)},
@@ -52,13 +52,13 @@ def grim(
     decimals : int
         Decimals in print.
     rounding : {"nearest", "half-up", "half-even", "down"}
-        How 100 k/n was rounded. "nearest" allows a tie to have gone either way; "down" cuts the rest off.
+        How 100 k/n was rounded. "nearest" allows a tie to have gone either way; "down" drops the rest.
 
     Returns
     -------
     dict
-        n to the tuple of its possible numerators; only the denominators that fit. Empty, hence false, if none
-        does.
+        Maps each n that fits to the tuple of its possible numerators. Empty, hence false, if none
+        fits.
 
     Examples
     --------

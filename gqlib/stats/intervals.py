@@ -1,11 +1,11 @@
-r"""Intervals for what runs show: bootstrap, Student and tolerance intervals.
+r"""Intervals for the results of runs: bootstrap, Student and tolerance intervals.
 
 Three questions, three intervals. *Where is the mean (or the variance, or the median) over all seeds?* A
 confidence interval: the bootstrap resamples runs and needs no model; its percentile form takes quantiles of
 the resampled statistic, BCa shifts those quantiles for bias and skewness (B. Efron, "Better bootstrap
-confidence intervals", 1987). *And where only means and variances are kept?* Student's interval, :math:`\bar x
+confidence intervals", 1987). *And if only means and variances are kept?* Student's interval, :math:`\bar x
 \pm t_{n-1} s/\sqrt n`. *Where will most single runs be?* A tolerance interval: between the order statistics
-:math:`x_{(r)}` and :math:`x_{(n+1-r)}` lies a share of the population that has the law Beta(n + 1 - 2r, 2r),
+:math:`x_{(r)}` and :math:`x_{(n+1-r)}` lies a share of the population with the law Beta(n + 1 - 2r, 2r),
 whatever the continuous law of the runs (S. Wilks, 1941). *And how far do runs scatter?* An interval for the variance,
 from sums of powers.
 """
@@ -88,7 +88,7 @@ def bootstrap_interval(
         Level, strictly between 0 and 1.
     method : {"BCa", "percentile", "basic"}
         BCa is the default. It does not exist where no single run changes the statistic (a minimum reached
-        twice), and then a ValueError says so.
+        twice), and then a ValueError is raised.
     resamples : int
         Number of resamples.
     axis : int
@@ -98,12 +98,12 @@ def bootstrap_interval(
     -------
     Interval
         ``(low, high)``, floats for one axis, otherwise arrays of the remaining shape. Where all runs are
-        equal the interval is that one point.
+        equal, the interval is that single point.
 
     Notes
     -----
     The level is nominal. For 100 runs and a mean, simulations put the coverage of a 95% interval between 0.93
-    and 0.96, also for skewed scores; for the variance of exponential scores at 0.89 (both are tests).
+    and 0.96, even for skewed scores, and for the variance of exponential scores at 0.89 (both are tested).
 
     Examples
     --------
@@ -120,7 +120,7 @@ def bootstrap_interval(
     values = sample_of_runs("sample", sample, axis=axis)
     refusal = ValueError(f"statistic is {statistic!r}; it should return one number for a sample")
 
-    @wraps(statistic)  # scipy looks for `axis` in the signature, and takes no whole numbers
+    @wraps(statistic)  # scipy looks for `axis` in the signature, and does not take integers
     def number(*runs: Any, **options: Any) -> Array:
         return np.asarray(statistic(*runs, **options), dtype=float)
 
@@ -135,7 +135,7 @@ def bootstrap_interval(
     if varying.any():
         part = values[:, varying]
         with warnings.catch_warnings():
-            # What these warn of, an interval that does not exist, is refused below.
+            # What these warn about, an interval that does not exist, is refused below.
             warnings.simplefilter("ignore", stats.DegenerateDataWarning)
             warnings.filterwarnings("ignore", message="invalid value|divide by zero", category=RuntimeWarning)
             result = stats.bootstrap(
@@ -184,7 +184,7 @@ def student_interval(mean: ArrayLike, variance: ArrayLike, runs: int, *, confide
 def tolerance_interval(
     sample: ArrayLike, coverage: float = 0.9, confidence: float = 0.95, *, axis: int = 0
 ) -> Interval:
-    """Interval that holds a share `coverage` of all single runs, with the given confidence; free of a model.
+    """Interval that holds a share `coverage` of all single runs, with the given confidence; model-free.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def tolerance_interval(
     coverage : float
         Share of the population to be covered.
     confidence : float
-        Probability, over samples, that it is.
+        Probability, over samples, that this share is covered.
     axis : int
         The axis of the runs.
 
@@ -205,7 +205,7 @@ def tolerance_interval(
     Raises
     ------
     ValueError
-        If even the smallest and the largest run are not wide enough: 93 runs are needed for coverage and
+        If even the smallest and the largest run are not far enough apart: 93 runs are needed for coverage and
         confidence 0.95, and 46 for the default.
 
     Examples
@@ -233,8 +233,8 @@ def variance_interval(
     r"""Sample variance and its interval from sums of the first four powers.
 
     The sample variance has variance :math:`(\mu_4 - \sigma^4 (n - 3)/(n - 1))/n` for any law with a fourth moment; the
-    interval is symmetric for the logarithm, with Student's quantile: positive, and wider upwards. Like every interval
-    for a variance it is too optimistic where rare runs carry most of the fourth moment.
+    interval is symmetric on the logarithmic scale, with Student's quantile: positive, and wider upwards. Like every
+    interval for a variance, it is too optimistic where rare runs carry most of the fourth moment.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def variance_interval(
     variance = np.maximum(second, 0.0) * n / (n - 1)
     spread = np.maximum(fourth - second**2 * (n - 3) / (n - 1), 0.0) / n
     relative = np.divide(np.sqrt(spread), variance, out=np.zeros_like(spread), where=variance > 0)
-    with np.errstate(over="ignore"):  # floats that cancel leave a variance of rounding, anywhere from zero to infinity
+    with np.errstate(over="ignore"):  # floats that cancel leave a rounding-error variance, anywhere from 0 to infinity
         factor = np.exp(stats.t.ppf((1 + fraction("confidence", confidence)) / 2, n - 1) * relative)
     return variance, variance / factor, variance * factor
 

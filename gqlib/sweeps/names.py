@@ -1,11 +1,11 @@
 """The names by which files know what made them.
 
 A result or a stored task says that ``control`` made it and ``control`` summarised it; this table, and nothing in the
-file, says which function that is. A file can therefore neither choose what is imported nor what is called, and modules
-can move without a change in any file. Names with a colon, ``module:function``, are a user's own: they are called where
+file, says which function that is. A file can therefore choose neither what is imported nor what is called, and modules
+can move without a change to any file. Names with a colon, ``module:function``, are a user's own: they are called where
 the caller passes them (as part of an `Experiment`) or allows them by name, never because a file says so.
 
-Until the second edition files held the dotted path of a function; `FORMER` says what such a path is called now.
+Until the second edition, files held the dotted path of a function; `FORMER` says what such a path is called now.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["FORMER", "TABLE", "SweepError", "current", "former", "look_up"]
 
 
 class SweepError(Exception):
-    """A sweep cannot start or go on; what is in the store stays there.
+    """A sweep cannot start or continue; what is in the store stays there.
 
     Examples
     --------
@@ -80,7 +80,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
 }
 
-# Paths in files of the first edition. A path that is not here is a user's own.
+# Paths in files from the first edition. A path that is not listed here is a user's own.
 FORMER: dict[str, dict[str, str]] = {
     "runner": {
         "gqlib.tasks:control_runs": "control",
@@ -102,7 +102,7 @@ FORMER: dict[str, dict[str, str]] = {
 
 
 def current(kind: str, name: str) -> str:
-    """Return the name that `name` has today: itself, unless it is the path of something in the table, now or formerly.
+    """Return the current name for `name`: itself, unless it is a path, present or former, of something in the table.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def current(kind: str, name: str) -> str:
 
 
 def former(kind: str, name: str) -> str | None:
-    """Return the path by which files of the first edition know `name`, if they do.
+    """Return the path by which files from the first edition know `name`, if they do.
 
     Examples
     --------
@@ -125,21 +125,21 @@ def former(kind: str, name: str) -> str | None:
 
 
 def look_up(kind: str, name: str, allow: Collection[str] = ()) -> Callable[..., Any]:
-    """Return the function (or class) that the table has under `name`, or the user's own that `allow` names.
+    """Return the function (or class) that the table has under `name`, or the user's own, if `allow` names it.
 
     Parameters
     ----------
     kind : str
         One of the keys of `TABLE`.
     name : str
-        A name of the table, or ``"module:function"``.
+        A name in the table, or ``"module:function"``.
     allow : collection of str
         The names with a colon that may be imported.
 
     Raises
     ------
     SweepError
-        If the name is not in the table and not allowed, or is allowed and cannot be found.
+        If the name is neither in the table nor allowed, or is allowed but cannot be found.
 
     Examples
     --------

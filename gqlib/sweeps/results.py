@@ -1,7 +1,7 @@
 """Labelled results, in memory and as files: one dataset, one file, the same bytes for the same content.
 
 The format is that of :mod:`gqlib.sweeps.store`, compressed: every variable and coordinate is an ``.npy`` member,
-and the header holds dimensions and attributes, among them the settings, the seed and the code version
+and the header holds dimensions and attributes, including the settings, the seed and the code version
 behind the numbers.
 """
 
@@ -53,9 +53,9 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     """Return the labelled result of a finished sweep.
 
     The dataset has a dimension ``setting`` with a coordinate for every field of the settings, a dimension
-    ``run``, and whatever the experiment's summary adds; its attributes say what made it, well enough to make
-    any run of it again (:func:`recompute`). Settings are read one after the other, so that the memory needed
-    is that of one setting plus the result.
+    ``run``, and whatever the experiment's summary adds; its attributes say what made it, in enough detail to
+    make any run of it again (:func:`recompute`). Settings are read one at a time, so the memory needed is that
+    of one setting plus the result.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _summarised(experiment: Experiment, setting: Setting, store: Store) -> dict[
 
 
 def _setting_name(experiment: Experiment) -> str:
-    """The name of the settings' class: that of the runner where it is one of ours, else the user's path."""
+    """The name of the settings' class: the runner's own where it is one of ours, otherwise the user's path."""
     kind = type(experiment.settings[0])
     path = f"{kind.__module__}:{kind.__qualname__}"
     return next((name for name, ours in TABLE["setting"].items() if ours == path), path)
@@ -137,19 +137,19 @@ def recompute(
     Parameters
     ----------
     dataset : xarray.Dataset
-        A result of :func:`collect`, or one that was loaded.
+        A result from :func:`collect`, or one that was loaded.
     setting : int
         Position of the setting along the dimension ``setting``.
     first_run, runs : int
         Which runs.
     allow : collection of str
-        Names outside of gqlib that may be imported and called.
+        Names outside gqlib that may be imported and called.
 
     Returns
     -------
     dict of str to (dims, array)
-        What the summary of the experiment keeps of these runs: its arrays with a dimension ``run`` should
-        equal the stored ones bit for bit.
+        What the experiment's summary keeps of these runs: arrays with a dimension ``run`` should equal the
+        stored ones bit for bit.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def recompute(
 
 
 def _about(dataset: xarray.Dataset) -> dict[str, Any]:
-    """What a result says about itself, of the types that it should have."""
+    """What a result says about itself, checked to be of the right types."""
     about = dict(dataset.attrs)
     texts = ("name", "function", "summary", "version", "setting_type", "settings")
     for name, kind in {**dict.fromkeys(texts, str), "seed": int}.items():
@@ -190,7 +190,7 @@ def _about(dataset: xarray.Dataset) -> dict[str, Any]:
 
 
 def _remade(about: Mapping[str, Any], index: int, allow: Collection[str]) -> Setting:
-    """One of the settings that a result lists, made again by its class, which checks every field."""
+    """One of the settings that a result lists, rebuilt by its class, which checks every field."""
     kind = look_up("setting", about["setting_type"], allow)
     try:
         setting: Setting = kind(**json.loads(about["settings"])[index])
@@ -205,16 +205,16 @@ def _remade(about: Mapping[str, Any], index: int, allow: Collection[str]) -> Set
 def verify_sample(
     dataset: xarray.Dataset, runs: int, rng: np.random.Generator, *, allow: Collection[str] = ()
 ) -> int:
-    """Compute a random sample of stored runs again and compare every number kept of them, bit for bit.
+    """Recompute a random sample of stored runs and compare every number kept of them, bit for bit.
 
     Parameters
     ----------
     dataset : xarray.Dataset
         A result of :func:`collect`.
     runs : int
-        How many runs to compute again, drawn over all settings.
+        How many runs to recompute, drawn from all settings.
     rng : numpy.random.Generator
-        Which ones.
+        Chooses which ones.
     allow : collection of str
         As in :func:`recompute`.
 
@@ -257,12 +257,12 @@ def verify_sample(
 
 
 def save_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> Path:
-    """Write `dataset` to `path` (made whole or not at all) and return the path.
+    """Write `dataset` to `path` (completely or not at all) and return the path.
 
     Parameters
     ----------
     path : path
-        A name that ends in ``.npz``; missing directories are made.
+        A name that ends in ``.npz``; missing directories are created.
     dataset : xarray.Dataset
         Arrays of numbers, booleans or fixed-width strings; attributes that JSON can hold.
 

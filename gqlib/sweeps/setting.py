@@ -1,13 +1,13 @@
 """What a setting of an experiment is: frozen, plain data with a key.
 
-Subclass `Setting` by a frozen dataclass whose fields JSON can hold, and it works in a sweep:
+A subclass of `Setting` that is a frozen dataclass with fields that JSON can hold works in a sweep:
 
     @dataclass(frozen=True)
     class Mine(Setting):
         alpha: float = 0.1
 
-A field that is added when results exist already would change the key of every setting, and so lose them. Name it in
-`LATER`: while it has its default it is left out, and the settings that were there before keep their keys.
+A field added once results exist would change the key of every setting, and the results would be lost. Name it in
+`LATER`: while it has its default value it is left out, and existing settings keep their keys.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Setting:
 
     @property
     def imported(self) -> tuple[str, ...]:
-        """Names of code outside of gqlib that this setting would make its runner import: none, as a rule.
+        """Names of code outside gqlib that this setting would make its runner import: none, as a rule.
 
         A setting that comes from a file is run only if the caller allows each of these by name.
         """
@@ -54,7 +54,7 @@ class Setting:
 
 
 def plain(setting: Any) -> dict[str, Any]:
-    """Return the fields of a setting as plain values, without those of `LATER` that have their default.
+    """Return the fields of a setting as plain values, without those of `LATER` that have their default value.
 
     Examples
     --------

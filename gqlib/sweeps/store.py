@@ -1,14 +1,14 @@
-"""Arrays on disk that are either whole or recognised as not whole.
+"""Arrays on disk that are either complete or recognised as incomplete.
 
 One file format serves both the store of a sweep and the committed results: an ordinary ``.npz`` archive (a
 zip of ``.npy`` members, no pickles, readable by :func:`numpy.load`) with two additions. The member
 ``header.json`` says what the arrays are and which settings made them. The archive's comment, its last 64
 bytes, is the SHA-256 of all bytes before it, so a truncated, altered or foreign file is recognised before
-anything in it is believed.
+anything in it is trusted.
 
 The bytes are a function of the content alone: members in a fixed order, no time stamps, little-endian arrays
-in C order. Files appear at once or not at all: they are written under a temporary name in the same directory,
-flushed to the disk, renamed, and the directory is flushed too. A process killed at any instant leaves at most
+in C order. Files appear in full or not at all: they are written under a temporary name in the same directory,
+flushed to disk and renamed, and the directory is flushed too. A process killed at any instant leaves at most
 a temporary file, and two processes that write the same file write the same bytes, so it does not matter which
 of them is last.
 """
@@ -41,7 +41,7 @@ Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
 _HEADER = "header.json"
-_HEADER_OFFSET = 30 + len(_HEADER)  # of an uncompressed first member: behind 30 bytes of zip and its name
+_HEADER_OFFSET = 30 + len(_HEADER)  # of an uncompressed first member: after 30 bytes of zip header and its name
 _OTHER_TASK = "holds the result of another task"
 _DIGEST_LENGTH = 64  # a SHA-256 in hexadecimal
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip archive can hold, in place of the time of writing
@@ -50,9 +50,9 @@ _UNIX = 3  # zip's number for the system that wrote the member
 _PARTIAL = ".partial-"
 # Writing takes milliseconds: a temporary file this old (in seconds) belongs to a process that was killed.
 _STALE_AFTER = 3600.0
-_MEMBER = re.compile(rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy")  # no way out of a directory, were it unpacked to one
+_MEMBER = re.compile(rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy")  # no way out of a directory it might be unpacked to
 _ENCRYPTED = 0x1  # zip's flag
-LARGEST_CONTENT = 2**32  # bytes of an archive's members; the largest result here has a few megabytes
+LARGEST_CONTENT = 2**32  # bytes in an archive's members; the largest result here takes a few megabytes
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -68,7 +68,7 @@ class StoreError(Exception):
 
 
 class DamagedFile(StoreError):
-    """A file is there, but it is not what it should be.
+    """A file exists, but is not what it should be.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class DamagedFile(StoreError):
 
 
 def canonical_json(value: object) -> str:
-    """Write `value` as JSON in the one way that is used for hashing and storing.
+    """Write `value` as JSON in the one form that is used for hashing and storing.
 
     Examples
     --------
@@ -114,8 +114,8 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, compa
     arrays : mapping of str to ndarray
         Numbers, booleans or fixed-width strings; not objects.
     compact : bool
-        Compress the members with bzip2, slower than the default (no compression) and smaller. bzip2 and not
-        the usual deflate, because zlib and its replacements do not agree on the compressed bytes.
+        Compress the members with bzip2, slower than the default (no compression) but smaller. It is bzip2 rather
+        than the usual deflate because zlib and its replacements do not agree on the compressed bytes.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _npy(name: str, array: NDArray[Any]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[Header, Arrays]:
-    """Return header and arrays of an archive made by :func:`pack`.
+    """Return the header and arrays of an archive made by :func:`pack`.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def unpack(data: bytes) -> tuple[Header, Arrays]:
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """The members by name, after a look at what the archive says of them: nothing is unpacked that is too large."""
+    """The members by name, after checking what the archive says of them: nothing too large is unpacked."""
     infos = archive.infolist()
     names = [info.filename for info in infos]
     strange = [name for name in names if not _MEMBER.fullmatch(name)]
@@ -202,7 +202,7 @@ def _header(member: bytes) -> Header:
 
 
 def _array(name: str, member: bytes) -> NDArray[Any]:
-    """The array in an ``.npy`` member, if the member holds just what it announces."""
+    """The array in an ``.npy`` member, if the member holds exactly what it announces."""
     file = io.BytesIO(member)
     try:
         if np.lib.format.read_magic(file) != (1, 0):
@@ -226,12 +226,12 @@ def _check_digest(data: bytes) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Put `data` at `path` so that it is there in full or not at all, and on the disk when this returns.
+    """Put `data` at `path` so that it is there in full or not at all, and on disk when this returns.
 
     Raises
     ------
     StoreError
-        If the disk is full or refuses for another reason; the temporary file is gone then, and whatever was
+        If the disk is full or refuses for another reason; the temporary file is then removed, and whatever was
         at `path` before is still there.
 
     Examples
@@ -283,12 +283,12 @@ def _flush_directory(directory: Path) -> None:
 
 
 def read_file(path: Path) -> tuple[Header, Arrays]:
-    """Return header and arrays of the archive at `path`.
+    """Return the header and arrays of the archive at `path`.
 
     Raises
     ------
     DamagedFile
-        If it is not whole, or not one of ours.
+        If it is incomplete, or not one of ours.
     FileNotFoundError
         If there is none.
 
@@ -317,8 +317,8 @@ class Store:
     Parameters
     ----------
     directory : path
-        Made if it is not there. Temporary files that killed processes left behind more than an hour ago are
-        removed.
+        Created if it does not exist. Temporary files that killed processes left behind more than an hour ago
+        are removed.
 
     Examples
     --------
@@ -351,13 +351,13 @@ class Store:
         return self.directory / f"{name}.npz"
 
     def has(self, name: str, header: Mapping[str, Any]) -> bool:
-        """Tell whether `name` is stored, whole and with this header, without looking at its arrays.
+        """Return whether `name` is stored, complete and with this header, without reading its arrays.
 
         Raises
         ------
         DamagedFile
-            As :meth:`get` does, of which this is the quick form: it compares the header as bytes, where
-            :func:`pack` has put them.
+            As from :meth:`get`, of which this is the quick form: it compares the header as bytes, where
+            :func:`pack` put them.
         """
         path = self.path(name)
         try:
@@ -379,8 +379,8 @@ class Store:
         Raises
         ------
         DamagedFile
-            If the file is damaged, or whole but with a header other than `header`: never trusted, to be made
-            anew.
+            If the file is damaged, or complete but with a header other than `header`: it is never trusted, and
+            has to be made again.
         """
         path = self.path(name)
         try:
@@ -392,5 +392,5 @@ class Store:
         return arrays
 
     def put(self, name: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Store `arrays` as `name`; they are safe on the disk when this returns."""
+        """Store `arrays` as `name`; they are safe on disk when this returns."""
         write_file(self.path(name), pack(header, arrays))

@@ -1,12 +1,12 @@
 """Sweeps: settings × runs, cut into tasks, computed anywhere, never twice.
 
 An :class:`Experiment` is data: the name of a runner, a list of settings, a number of runs, a seed. It is
-cut into :class:`Task` objects, each a block of runs of one setting of about a second. The runner of a
-task,
+cut into :class:`Task` objects, each a block of runs of one setting that takes about a second. The runner
+of a task,
 
     runner(setting, runs, seed, *, first_run) -> {name: array with one row per run},
 
-decides every bit of run ``first_run + i`` from the setting, the seed and that index alone. That makes the
+determines every bit of run ``first_run + i`` from the setting, the seed and that index alone. That makes the
 result independent of the number of workers, of the order in which tasks finish and of interruptions, and a
 task that is in the store (:mod:`gqlib.sweeps.store`) need never be computed again: neither by a sweep that starts
 after a crash nor by another experiment that shares the setting.
@@ -38,7 +38,7 @@ __all__ = ["Experiment", "Progress", "Task", "run_sweep"]
 
 logger = logging.getLogger(__name__)
 
-MOST_RUNS = 10**6  # names in the store have six digits for the first run
+MOST_RUNS = 10**6  # names in the store allow six digits for the first run
 MOST_WORKERS = 1024  # beyond any machine; more is a slip
 
 
@@ -49,7 +49,7 @@ class Task:
     Parameters
     ----------
     function : str
-        The runner: a name of `gqlib.sweeps.names`, or a user's own ``"module:function"``, called as
+        The runner: a name in `gqlib.sweeps.names`, or a user's own ``"module:function"``, called as
         ``function(setting, runs, seed, first_run=first_run)``.
     setting : Setting
         What to run.
@@ -78,7 +78,7 @@ class Task:
 
     @cached_property
     def header(self) -> Header:
-        """Everything that decides the result, as plain values."""
+        """Everything that determines the result, as plain values."""
         return {
             "function": self.function,
             "setting": plain(self.setting),
@@ -91,14 +91,14 @@ class Task:
 
     @cached_property
     def name(self) -> str:
-        """Name in the store: a digest of what the runs have in common, then first run and number of runs."""
+        """Name in the store: a digest of what the runs have in common, then the first run and the number of runs."""
         common = {key: value for key, value in self.header.items() if key not in ("first_run", "runs")}
         digest = hashlib.sha256(canonical_json(common).encode()).hexdigest()
         return f"{digest[:24]}-{self.first_run:06d}-{self.runs}"
 
     @property
     def former(self) -> Task | None:
-        """The same task under the name that stores of the first edition have it by, if they can have it."""
+        """The same task under the name used by stores of the first edition, if they can hold it."""
         path = former("runner", self.function)
         return None if path is None else dataclasses.replace(self, function=path)
 
@@ -125,7 +125,7 @@ class Experiment:
     name, title : str
         The name is also that of the result file.
     function : str
-        The runner of its tasks: a name of `gqlib.sweeps.names`, or a user's own ``"module:function"``. So are the
+        The runner of its tasks: a name in `gqlib.sweeps.names`, or a user's own ``"module:function"``, like the
         other functions below.
     settings : tuple of Setting
         The grid, in the order of the result.
@@ -136,15 +136,15 @@ class Experiment:
     version : str
         Version of the code behind `function`.
     runs_per_task : int
-        The cut: chosen so that a task takes about a second. Part of the data, so that the same sweep always
-        meets its own tasks again.
+        Chosen so that a task takes about a second. It is part of the data, so that the same sweep always finds
+        its own tasks again.
     summary : str
-        What maps the arrays of all runs of a setting to what is kept of them, ``{name: (dims, array)}``. By default
+        Maps the arrays of all runs of a setting to what is kept of them, ``{name: (dims, array)}``. By default
         everything is kept.
     finish : str
-        What maps the labelled result to the one that is saved; empty if it is saved as it is.
+        Maps the labelled result to the one that is saved; empty if it is saved as it is.
     report : str
-        What maps the saved result to a few lines of text for the terminal; may be empty.
+        Maps the saved result to a few lines of text for the terminal; may be empty.
 
     Examples
     --------
@@ -206,9 +206,9 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a call of :func:`run_sweep` found and did, in tasks.
+    """What a call of :func:`run_sweep` found and did, counted in tasks.
 
-    Files in `damaged` were named and made anew; `former` of the tasks found have names of the first edition.
+    Files in `damaged` were named and made again; `former` of the tasks found have names from the first edition.
 
     Examples
     --------
@@ -235,8 +235,7 @@ def run_sweep(
     dask: str | None = None,
     progress: bool | None = None,
 ) -> Progress:
-    """Compute the tasks of `experiment` that are not in `store`; each is safe on the disk as soon as it is
-    done.
+    """Compute the tasks of `experiment` that are not in `store`; each is safe on disk as soon as it is done.
 
     Parameters
     ----------
@@ -249,7 +248,7 @@ def run_sweep(
     dask : str, optional
         Address of a Dask scheduler, ``"tcp://host:port"``, to compute there instead; its workers need gqlib.
     progress : bool, optional
-        Show a bar with rate and time left on stderr. By default only where stderr is a terminal.
+        Show a bar with rate and time left on stderr. By default only if stderr is a terminal.
 
     Examples
     --------
@@ -281,7 +280,7 @@ def run_sweep(
 
 
 def _missing(tasks: Iterable[Task], store: Store) -> tuple[list[Task], list[Path], int]:
-    """Tasks that are not in the store, files that are not what they should be, and tasks found by a former name."""
+    """Tasks that are not in the store, files that are not what they should be, and how many have a former name."""
     missing, damaged, old = [], [], 0
     for task in tasks:
         try:

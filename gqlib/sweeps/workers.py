@@ -1,7 +1,7 @@
 """Where the tasks of a sweep are computed: in this process, in local ones, or on a Dask cluster.
 
-Tasks are handed over one at a time and their results as they are done, in any order: what is finished can be stored
-before the next one starts, and is there when a worker dies or the sweep is interrupted.
+Tasks are handed over one at a time, and results as they are ready, in any order: what is finished can be stored
+before the next one starts, and is safe if a worker dies or the sweep is interrupted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gqlib.sweeps.store import Arrays
 __all__ = ["Work", "computed"]
 
 _CONNECT_TIMEOUT = "10s"
-_LOOK_EVERY = 1.0  # seconds between two looks of a worker at its parent
+_LOOK_EVERY = 1.0  # seconds between a worker's checks on its parent
 
 
 class Work(Protocol):
@@ -34,7 +34,7 @@ class Work(Protocol):
 
 
 def computed(tasks: Sequence[Work], workers: int, dask: str | None) -> Generator[tuple[int, Arrays], None, None]:
-    """Yield index and arrays of each task, as they are done.
+    """Yield the index and arrays of each task as it is done.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def computed(tasks: Sequence[Work], workers: int, dask: str | None) -> Generator
     Raises
     ------
     SweepError
-        Where a process died, or no cluster answers.
+        If a process died, or no cluster answers.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def computed(tasks: Sequence[Work], workers: int, dask: str | None) -> Generator
 
 
 def _outcome(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Exception]:
-    """Return a failure like a result: raised in a worker, it would overtake results that are done."""
+    """Return a failure as if it were a result: raised in a worker, it would overtake results that are ready."""
     if parent is not None:
         _follow(parent)
     try:
@@ -96,14 +96,14 @@ def _outcome(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | 
 
 @cache
 def _follow(parent: int) -> None:
-    """End this process, within seconds, when its parent is gone: killed, it cannot end its workers itself."""
+    """End this process, within seconds, when its parent is gone: a parent that was killed cannot end its workers."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_LOOK_EVERY)
         os._exit(1)
 
-    if os.getppid() == parent:  # not where a test or another backend computes in the same process
+    if os.getppid() == parent:  # not if a test or another backend computes in the same process
         threading.Thread(target=watch, name="gqlib-parent", daemon=True).start()
 
 
@@ -120,11 +120,11 @@ def _closing_quietly(outcomes: Generator[Any, None, None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Start processes that never see Ctrl-C: a terminal sends it to all, and this one ends the others."""
+    """Start processes that never see Ctrl-C: a terminal sends it to every process, and this one ends the others."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # to start it lifts the block, so it goes first
+    resource_tracker.ensure_running()  # starting it lifts the block, so it goes first
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
