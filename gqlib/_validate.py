@@ -202,11 +202,15 @@ def array(name: str, value: ArrayLike, shape: tuple[int | None, ...], *, largest
     return result
 
 
+class Diverged(ValueError):
+    """A step of a learner left the range of floating-point numbers."""
+
+
 def finite(**results: Any) -> None:
     """Refuse a step whose results, given by name, leave the range of floating-point numbers."""
     for name, value in results.items():
         if not np.isfinite(value).all():
-            raise ValueError(f"{name} overflows in this step; weights, features and rates should be smaller")
+            raise Diverged(f"{name} overflows in this step; weights, features and rates should be smaller")
 
 
 def dimensions(value: Any) -> int:

@@ -64,7 +64,7 @@ class Claim:
 
 
 def load_claims(path: str | Path | None = None) -> list[Claim]:
-    """Read and check the register; without `path`, the one of the package or, in a checkout, of the book.
+    """Read and check the register; without `path`, that of the package or, in a checkout, that of the book.
 
     Examples
     --------

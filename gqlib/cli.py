@@ -28,7 +28,7 @@ examples:
 
 The result is OUT/NAME.npz, or OUT/NAME-runsN.npz where --runs asks for another number of runs than
 that of the committed result. Finished tasks are kept in OUT/.store: a command that was interrupted,
-by Ctrl-C or by a power cut, goes on where it was when it is given again, and experiments share what
+by Ctrl-C or a power cut, resumes where it stopped when it is run again, and experiments share what
 they have in common. The directory can be deleted when the results are there.
 """
 

@@ -1,4 +1,4 @@
-r"""Tile coding with the numbers of the coder before tiles3: that of the RLtoolkit (Sutton; software version 2.1).
+r"""Tile coding with the numbers of the coder before tiles3, that of the RLtoolkit (Sutton; software version 2.1).
 
 A point :math:`f \in \mathbb{R}^d`, in units of tile widths, is seen by :math:`K` tilings. With
 :math:`q_i = \lfloor K f_i \rfloor`, tiling :math:`t` is displaced along dimension :math:`i = 0, 1, \dots` by

@@ -8,6 +8,9 @@ from gqlib.control.agent import Agent, TileCoder
 from gqlib.control.gym import GymSetting, gym_runs, play, tile_coder
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import corrected_gq_step
+from gqlib.sweeps.results import collect
+from gqlib.sweeps.store import Store
+from gqlib.sweeps.sweep import Experiment, run_sweep
 from gqlib.tiles3 import IHT, tiles
 
 
@@ -215,3 +218,78 @@ def test_gym_settings_have_stable_keys_and_refuse_wrong_values():
     assert one.key == GymSetting("CartPole-v1", sigma=0.5).key != two.key
     with pytest.raises(ValueError, match="options"):
         gym_runs(GymSetting("CartPole-v1", options="[1]"), 1, 0, first_run=0)
+
+
+def full_size(coder):
+    return len(coder._table.dictionary), coder.overfull
+
+
+def test_evaluation_takes_no_memory_and_changes_no_later_learning():
+    """A look at values or greedy actions used to number tiles, so that learning went on differently after it."""
+    def coder():
+        return TileCoder([0.0, 0.0], [1.0, 1.0], 2, tiles_per_side=4, tilings=4, memory=64)
+
+    plain, watched = (Agent(coder(), np.random.default_rng(0), alpha=0.05) for _ in range(2))
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        state, after = rng.random((2, 2))
+        for agent in (plain, watched):
+            action, following = agent.act(state), agent.act(after)
+            agent.learn(state, action, 1.0, after, following, terminated=False)
+        before = full_size(watched.features)
+        for point in rng.random((5, 2)):
+            watched.greedy(point)
+            watched.values(point)
+        assert full_size(watched.features) == before
+    np.testing.assert_array_equal(plain.theta, watched.theta)
+
+
+def test_peeking_gives_the_features_of_tiles_that_were_met_and_of_a_full_memory():
+    for memory in (512, 8):
+        coder, rng = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, memory=memory), np.random.default_rng(0)
+        for point in rng.random((40, 1)):
+            expected = coder(point)
+            count = full_size(coder)
+            np.testing.assert_array_equal(coder.peek(point), expected)
+            assert full_size(coder) == count
+
+
+class Stops(Corridor):
+    """A corridor in which Ctrl-C is pressed in the third episode."""
+
+    episodes = 0
+
+    def reset(self, **options):
+        self.episodes += 1
+        return super().reset(**options)
+
+    def step(self, action):
+        if self.episodes == 3:
+            raise KeyboardInterrupt
+        return super().step(action)
+
+
+def test_an_interrupted_play_keeps_finished_episodes_and_leaves_no_trace():
+    agent = Agent(TileCoder([0.0], [1.0], 2, memory=64), np.random.default_rng(0))
+    with pytest.raises(KeyboardInterrupt) as told:
+        play(Stops(), agent, 5, seed=0)
+    whole = Agent(TileCoder([0.0], [1.0], 2, memory=64), np.random.default_rng(0))
+    expected = play(Corridor(), whole, 2, seed=0)
+    np.testing.assert_array_equal(told.value.played.lengths, expected.lengths)
+    np.testing.assert_array_equal(told.value.played.returns, expected.returns)
+    assert not agent._weights[2].any()
+    np.testing.assert_array_equal(agent.theta, whole.theta)
+
+
+def test_a_diverging_setting_is_data_and_blocks_no_sweep(tmp_path):
+    box = {"low": (-2.4, -3.0, -0.21, -3.0), "high": (2.4, 3.0, 0.21, 3.0), "episodes": 60, "max_steps": 50}
+    settings = tuple(GymSetting("CartPole-v1", **box, alpha=alpha, memory=64, lam=1.0) for alpha in (0.01, 50.0))
+    sweep = Experiment("gym", "Gym", "gym", settings, 2, 1, "1", runs_per_task=1)
+    run_sweep(sweep, Store(tmp_path))
+    found = collect(sweep, Store(tmp_path))
+    assert found["diverged"].values.tolist() == [[False, False], [True, True]]
+    assert np.isfinite(found["returns"].values[0]).all()
+    lost = np.isnan(found["returns"].values[1])
+    assert lost.any(axis=1).all()
+    assert (np.diff(lost.astype(int), axis=1) >= 0).all()  # once lost, lost for good
+    assert (found["lengths"].values[1][lost] == 0).all()

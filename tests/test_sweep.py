@@ -156,13 +156,18 @@ def test_a_stored_run_is_made_again_bit_for_bit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_failing_task_stops_the_sweep_and_keeps_what_is_done(tmp_path: Path, workers: int) -> None:
+def test_a_failing_task_is_told_and_does_not_stop_the_others(tmp_path: Path, workers: int) -> None:
+    """One bad setting must not cost a study; a resume tries what failed, and nothing else."""
     store = Store(tmp_path)
-    sweep = experiment(function="broken")
-    with pytest.raises(ValueError, match=r"run \d is broken"):
+    sweep = experiment(function="broken")  # runs from 4 on raise, in each of three settings
+    with pytest.raises(SweepError, match=r"6 of 9 tasks failed, .*runs 4 to 7 of Toy\(scale=1\.0.*ValueError: run 4"):
         run_sweep(sweep, store, workers=workers)
-    again = dataclasses.replace(experiment(function="broken"), runs=4)
-    assert run_sweep(again, store).found >= (3 if workers == 1 else 1)
+    report = (tmp_path / "failures.txt").read_text(encoding="utf-8")
+    assert report.count("Traceback (most recent call last)") == 6
+    assert 'raise ValueError(f"run {first_run} is broken")' in report
+    assert run_sweep(dataclasses.replace(sweep, runs=4), store).found == 3
+    with pytest.raises(SweepError, match="6 of 6 tasks failed"):
+        run_sweep(sweep, store, workers=workers)
 
 
 def test_a_function_that_returns_too_many_rows_is_refused(tmp_path: Path) -> None:

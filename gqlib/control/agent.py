@@ -55,6 +55,8 @@ class TileCoder:
     ([2.0, 2.0], 16, 0)
     >>> coder.active([0.3]).shape  # two actions, two tilings
     (2, 2)
+    >>> coder.peek([0.3]).sum(axis=1).tolist(), coder.peek([0.9]).sum(axis=1).tolist()  # the second was never met
+    ([2.0, 2.0], [0.0, 0.0])
     """
 
     def __init__(
@@ -100,14 +102,33 @@ class TileCoder:
 
     def active(self, state: ArrayLike) -> np.typing.NDArray[np.intp]:
         """Indices of the active features, (A, tilings)."""
-        point = check.array("state", state, self.low.shape)
-        scaled = (np.clip(point, self.low, self.high) - self.low) * self.scale
+        scaled = self._scaled(state)
         cell = tuple(int(q) for q in np.floor(scaled * self.tilings))  # all points in a cell have the same tiles
         found = self._known.get(cell)
         if found is None:
             found = np.array([tiles(self._table, self.tilings, list(scaled), [a]) for a in range(self.actions)])
             self._known[cell] = found
         return found
+
+    def peek(self, state: ArrayLike) -> Array:
+        """φ(s, ·), taking no memory for tiles that were not met before: their features are zero, like their weights.
+
+        Evaluation looks; only learning numbers tiles.
+        """
+        scaled = self._scaled(state)
+        phi = np.zeros((self.actions, self.size))
+        for action in range(self.actions):
+            for tile in tiles(None, self.tilings, list(scaled), [action]):
+                index = self._table.getindex(tuple(tile), readonly=True)
+                if index is None and self._table.fullp():
+                    index = hash(tuple(tile)) % self.size
+                if index is not None:
+                    phi[action, index] += 1.0
+        return phi
+
+    def _scaled(self, state: ArrayLike) -> Array:
+        point = check.array("state", state, self.low.shape)
+        return np.asarray((np.clip(point, self.low, self.high) - self.low) * self.scale)
 
     def __call__(self, state: ArrayLike) -> Array:
         """φ(s, a) for every action, (A, d); an index that two tilings share counts twice."""
@@ -177,8 +198,9 @@ class Agent:
         self.corrected = check.flag("corrected", corrected)
         self._weights: tuple[Array, Array, Array] | None = None  # θ, ω, e: sized when the first state is seen
 
-    def _phi(self, state: Any) -> Array:
-        phi = check.reals("features of a state", self.features(state))
+    def _phi(self, state: Any, *, peek: bool = False) -> Array:
+        look = getattr(self.features, "peek", self.features) if peek else self.features
+        phi = check.reals("features of a state", look(state))
         if phi.ndim != 2 or (self._weights is not None and phi.shape[1] != len(self._weights[0])):
             size = "d" if self._weights is None else len(self._weights[0])
             raise ValueError(f"features returned shape {phi.shape}; it should be (actions, {size})")
@@ -194,9 +216,14 @@ class Agent:
         return self._weights[0]
 
     def values(self, state: Any) -> Array:
-        """θᵀφ(s, ·), (A,)."""
-        phi = self._phi(state)
-        return np.asarray(phi @ self.theta)
+        """θᵀφ(s, ·), (A,); to look changes nothing, not even the memory of a tile coder."""
+        return self._valued(self._phi(state, peek=True))
+
+    def _valued(self, phi: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.asarray(phi @ self.theta)
+        check.finite(values=values)
+        return values
 
     def greedy(self, state: Any) -> int:
         """The first action within 1e-10 of the best."""
@@ -204,7 +231,7 @@ class Agent:
 
     def act(self, state: Any) -> int:
         """An ε-greedy action; one uniform number decides whether to explore and one which action to try."""
-        values = self.values(state)
+        values = self._valued(self._phi(state))
         explore, which = self.rng.random(2)
         return int(which * len(values)) if explore < self.epsilon else _first_best(values)
 
@@ -224,7 +251,7 @@ class Agent:
         action = check.integer("action", action, low=0, high=len(phi) - 1)
         following = self._phi(next_state)
         next_action = check.integer("next_action", next_action, low=0, high=len(following) - 1)
-        mu, pi = self._policies(following @ theta)
+        mu, pi = self._policies(self._valued(following))
         goes_on = 0.0 if check.flag("terminated", terminated) else 1.0
         phi_next, phi_next_expected = goes_on * following[next_action], goes_on * (pi @ following)
         rates = {"lam": self.lam, "gamma": self.gamma, "alpha": self.alpha, "beta": self.eta * self.alpha}

@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib import seeds
-from gqlib._validate import Array
+from gqlib._validate import Array, Diverged
 from gqlib.control.agent import Agent, TileCoder
 from gqlib.control.setting import TARGETS
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
 
-__all__ = ["GymSetting", "Played", "gym_runs", "play", "tile_coder"]
+__all__ = ["DivergedPlay", "GymSetting", "Interrupted", "Played", "gym_runs", "play", "tile_coder"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,34 @@ class Played:
     returns: Array
     lengths: NDArray[np.int64]
     truncated: NDArray[np.bool_]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in `play`; `played` holds the episodes that were finished.
+
+    Examples
+    --------
+    >>> Interrupted("", Played(np.array([9.0]), np.array([9]), np.array([False]))).played.returns.tolist()
+    [9.0]
+    """
+
+    def __init__(self, text: str, played: Played) -> None:
+        super().__init__(text)
+        self.played = played
+
+
+class DivergedPlay(Diverged):
+    """Weights that overflow in `play`; `played` holds the episodes that were finished.
+
+    Examples
+    --------
+    >>> DivergedPlay("", Played(np.array([9.0]), np.array([9]), np.array([False]))).played.lengths.tolist()
+    [9]
+    """
+
+    def __init__(self, text: str, played: Played) -> None:
+        super().__init__(text)
+        self.played = played
 
 
 def tile_coder(
@@ -95,6 +123,13 @@ def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True
     seed : int
         For the environment's first reset.
 
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C (it is a KeyboardInterrupt), with the episodes that were finished; the agent has ended its episode.
+    DivergedPlay
+        If the weights overflow (it is a ValueError), likewise.
+
     Examples
     --------
     >>> import gymnasium
@@ -113,21 +148,27 @@ def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True
     count = check.integer("episodes", episodes, low=1)
     check.room("episodes", episodes, episodes)
     returns, lengths, truncated = np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
-    choose = agent.act if learn else agent.greedy
-    for episode in range(count):
-        state, _ = env.reset(seed=int(seed) if episode == 0 else None)
-        action, ended, cut = choose(state), False, False
-        while not (ended or cut):
-            next_state, reward, ended, cut, _ = env.step(action)
-            next_action = choose(next_state)
+    choose, episode = agent.act if learn else agent.greedy, 0
+    try:
+        for episode in range(count):
+            state, _ = env.reset(seed=int(seed) if episode == 0 else None)
+            action, ended, cut = choose(state), False, False
+            while not (ended or cut):
+                next_state, reward, ended, cut, _ = env.step(action)
+                next_action = choose(next_state)
+                if learn:
+                    agent.learn(state, action, float(reward), next_state, next_action, terminated=bool(ended))
+                returns[episode] += float(reward)
+                lengths[episode] += 1
+                state, action = next_state, next_action
+            truncated[episode] = cut and not ended
             if learn:
-                agent.learn(state, action, float(reward), next_state, next_action, terminated=bool(ended))
-            returns[episode] += float(reward)
-            lengths[episode] += 1
-            state, action = next_state, next_action
-        truncated[episode] = cut and not ended
+                agent.end_episode()
+    except (KeyboardInterrupt, Diverged) as error:
         if learn:
             agent.end_episode()
+        whole = Played(returns[:episode], lengths[:episode], truncated[:episode])
+        raise (Interrupted if isinstance(error, KeyboardInterrupt) else DivergedPlay)(str(error), whole) from error
     return Played(returns, lengths, truncated)
 
 
@@ -212,7 +253,9 @@ class GymSetting(Setting):
 
 
 def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
-    """Run a setting: returns, lengths and truncated, (runs, episodes), and ‖θ‖ at the end, (runs,).
+    """Run a setting: returns, lengths and truncated, (runs, episodes); ‖θ‖ at the end and whether it diverged, (runs,).
+
+    A run that diverges is data: its episodes from then on have the return NaN and the length 0.
 
     Run number r is determined by (seed, r) and the setting: environment and exploration have their own streams, shared
     by settings, so that differences between settings are paired.
@@ -230,7 +273,7 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
     first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, runs * setting.episodes)
     options = json.loads(setting.options)
-    kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": []}
+    kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": [], "diverged": []}
     for run in range(first_run, first_run + runs):
         env = gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **options)
         coder = tile_coder(
@@ -245,9 +288,15 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
         world = seeds.sequence(seed, run, seeds.GYM_ENVIRONMENT)
         names = ("sigma", "lam", "gamma", "alpha", "eta", "epsilon", "target", "corrected")
         agent = Agent(coder, rng, **{name: getattr(setting, name) for name in names})
-        played = play(env, agent, setting.episodes, seed=int(world.generate_state(1)[0]))
+        try:
+            played, diverged = play(env, agent, setting.episodes, seed=int(world.generate_state(1)[0])), False
+        except DivergedPlay as error:
+            played, diverged = error.played, True
         env.close()
-        for name in ("returns", "lengths", "truncated"):
-            kept[name].append(getattr(played, name))
-        kept["theta_norm"].append(np.linalg.norm(agent.theta))
+        left = setting.episodes - len(played.returns)
+        kept["returns"].append(np.append(played.returns, np.full(left, np.nan)))
+        kept["lengths"].append(np.append(played.lengths, np.zeros(left, dtype=np.int64)))
+        kept["truncated"].append(np.append(played.truncated, np.zeros(left, dtype=bool)))
+        kept["theta_norm"].append(np.inf if diverged else np.linalg.norm(agent.theta))
+        kept["diverged"].append(diverged)
     return {name: np.array(rows) for name, rows in kept.items()}

@@ -206,7 +206,7 @@ def bias_and_variance() -> tuple[sp.Expr, sp.Expr, sp.ImmutableMatrix]:
 
     value = q(SIGMA)
     bias = (value - q(sp.Integer(0))).applyfunc(sp.factor)
-    # What stands for the next pair (s', a') in δ: σq(s', a') + (1−σ)Σ_a π(a|s') q(s', a), and π always keeps.
+    # What stands in for the next pair (s', a') in δ: σq(s', a') + (1−σ)Σ_a π(a|s') q(s', a), and π always keeps.
     target = sp.Matrix([SIGMA * value[i] + (1 - SIGMA) * value[i - i % 2] for i in range(4)])
     mean = twin.p_mu * target
     spread = sum(

@@ -12,6 +12,6 @@ __all__ = ["ENGINE_VERSION"]
 
 ENGINE_VERSION = 1
 
-# For every kernel. A function compiled from a caller with fastmath would inherit it, so every kernel is told;
+# For every kernel. A function compiled from a caller with fastmath would inherit it, so it is switched off in each;
 # the "numpy" model divides as IEEE says, without a check for zero that would keep loops from being vectorised.
 COMPILE: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "cache": True}

@@ -262,7 +262,7 @@ def case_null(n: int = 49, cells: int = 1) -> CaseNull:
     Parameters
     ----------
     n : int
-        Interior values of sigma in a cell; the paper's 0.02, 0.04, ..., 0.98 are 49.
+        Interior values of sigma in a cell; the paper's are the 49 values 0.02, 0.04, ..., 0.98.
     cells : int
         Independent cells that are pooled; Table 1 pools the six of Table 2. Cells that share random numbers
         are not independent, and their pooled counts spread more widely than this law says.

@@ -31,14 +31,15 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.setting import Setting, plain
-from gqlib.sweeps.store import Arrays, DamagedFile, Header, Store, canonical_json
-from gqlib.sweeps.workers import computed
+from gqlib.sweeps.store import Arrays, DamagedFile, Header, Store, canonical_json, write_file
+from gqlib.sweeps.workers import Failure, computed
 
 __all__ = ["Experiment", "Progress", "Task", "run_sweep"]
 
 logger = logging.getLogger(__name__)
 
 MOST_RUNS = 10**6  # names in the store allow six digits for the first run
+MOST_SHOWN = 5  # failures in a message; all of them are written down
 MOST_WORKERS = 1024  # beyond any machine; more is a slip
 
 
@@ -235,7 +236,10 @@ def run_sweep(
     dask: str | None = None,
     progress: bool | None = None,
 ) -> Progress:
-    """Compute the tasks of `experiment` that are not in `store`; each is safe on disk as soon as it is done.
+    """Compute the tasks of `experiment` that are not in `store`; each is safely on disk as soon as it is done.
+
+    A task that raises does not stop the others: at the end a SweepError lists what failed, with setting and runs, and
+    says where the tracebacks are. The same call tries the failed ones again.
 
     Parameters
     ----------
@@ -272,11 +276,34 @@ def run_sweep(
     missing, damaged, old = _missing(tasks, store)
     done = sum(task.runs for task in tasks) - sum(task.runs for task in missing)
     results = computed(missing, workers, dask)
+    failed: list[tuple[Task, Failure]] = []
     with _bar(experiment, done, progress) as advance, contextlib.closing(results):
-        for index, arrays in results:
-            store.put(missing[index].name, missing[index].header, arrays)
+        for index, outcome in results:
+            if isinstance(outcome, Failure):
+                failed.append((missing[index], outcome))
+                continue
+            store.put(missing[index].name, missing[index].header, outcome)
             advance(missing[index].runs)
+    _tell(failed, len(missing), store)
     return Progress(len(tasks) - len(missing), len(missing), tuple(damaged), old)
+
+
+def _tell(failed: list[tuple[Task, Failure]], tried: int, store: Store) -> None:
+    """Write down what failed, with its traceback, and say so; what succeeded is stored, and a resume tries the rest."""
+    if not failed:
+        return
+    places = [
+        f"runs {task.first_run} to {task.first_run + task.runs - 1} of {check.brief(task.setting)}: {failure.error}"
+        for task, failure in failed
+    ]
+    report = store.directory / "failures.txt"
+    texts = [f"{place}\n{failure.traceback}" for place, (_, failure) in zip(places, failed, strict=True)]
+    write_file(report, "\n".join(texts).encode())
+    shown = "; ".join(places[:MOST_SHOWN]) + ("; ..." if len(places) > MOST_SHOWN else "")
+    raise SweepError(
+        f"{len(failed)} of {tried} tasks failed, the others are stored: {shown}. "
+        f"Tracebacks are in {report}; the same sweep tries them again"
+    )
 
 
 def _missing(tasks: Iterable[Task], store: Store) -> tuple[list[Task], list[Path], int]:

@@ -11,8 +11,10 @@ import os
 import signal
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing import resource_tracker
 from typing import Any, Protocol
@@ -20,10 +22,18 @@ from typing import Any, Protocol
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.store import Arrays
 
-__all__ = ["Work", "computed"]
+__all__ = ["Failure", "Work", "computed"]
 
 _CONNECT_TIMEOUT = "10s"
 _LOOK_EVERY = 1.0  # seconds between a worker's checks on its parent
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a task raised, as text: an exception of a user's own need not survive the way between processes."""
+
+    error: str
+    traceback: str
 
 
 class Work(Protocol):
@@ -33,8 +43,10 @@ class Work(Protocol):
         """Return the arrays, by name."""
 
 
-def computed(tasks: Sequence[Work], workers: int, dask: str | None) -> Generator[tuple[int, Arrays], None, None]:
-    """Yield the index and arrays of each task as it is done.
+def computed(
+    tasks: Sequence[Work], workers: int, dask: str | None
+) -> Generator[tuple[int, Arrays | Failure], None, None]:
+    """Yield index and arrays of each task as they are done, or what it raised: one bad task does not stop the others.
 
     Parameters
     ----------
@@ -62,7 +74,7 @@ def computed(tasks: Sequence[Work], workers: int, dask: str | None) -> Generator
         return
     if dask is None and workers == 1:
         for index, task in enumerate(tasks):
-            yield index, task.compute()
+            yield _outcome(index, task, None)
         return
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -76,22 +88,20 @@ def computed(tasks: Sequence[Work], workers: int, dask: str | None) -> Generator
             with _interrupts_held():
                 outcomes = parallel(calls)
             with _closing_quietly(outcomes):
-                for index, outcome in outcomes:
-                    if isinstance(outcome, Exception):
-                        raise outcome
+                for index, outcome in outcomes:  # not "yield from", which would close them without the silence
                     yield index, outcome
         except BrokenProcessPool as error:
             raise SweepError("a worker process died (killed, or out of memory)") from error
 
 
-def _outcome(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Exception]:
+def _outcome(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Failure]:
     """Return a failure as if it were a result: raised in a worker, it would overtake results that are ready."""
     if parent is not None:
         _follow(parent)
     try:
         return index, task.compute()
     except Exception as error:
-        return index, error
+        return index, Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
 @cache

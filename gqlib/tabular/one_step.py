@@ -1,6 +1,6 @@
 r"""One-step temporal-difference learners, and σ as the dial between two of them.
 
-All four move Q(S_t, A_t) by α δ_t along an episode; they differ in what stands for the value of S_{t+1}:
+All four move Q(S_t, A_t) by α δ_t along an episode; they differ in what stands in for the value of S_{t+1}:
 
     δ^S_t  = R_{t+1} + γ Q(S_{t+1}, A_{t+1}) − Q(S_t, A_t)                   Sarsa: the sampled action
     δ^ES_t = R_{t+1} + γ Σ_a π(a|S_{t+1}) Q(S_{t+1}, a) − Q(S_t, A_t)        Expected Sarsa: the mean under π
