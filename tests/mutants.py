@@ -72,6 +72,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "domains/two_state": ("two_state",),
     "edition/drawings": ("drawings",),
     "edition/explore": ("explore",),
+    "edition/drawn": ("drawn",),
     "edition/figures": ("drawings",),
     "edition/index": ("paper_index",),
     "edition/paper": ("paper",),

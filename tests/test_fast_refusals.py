@@ -209,7 +209,7 @@ HOSTILE = [
     (learn, {"alpha": np.nan}, "alpha is nan"),
     (learn, {"beta": -1.0}, "beta is -1"),
     # the car
-    (run, {"setting": object()}, "setting is"),
+    (run, {"setting": "no setting"}, "setting is"),
     *((run, {"flush_below": x}, f"flush_below is {x}") for x in (0.0, -1.0, np.nan, 2.0)),
     (run, {"seed": -1}, "seed is -1"),
     (run, {"number": 0.5}, "run is 0.5"),

@@ -178,7 +178,7 @@ def chapter(code):
         ("import gqlib.learners.sigma as s", "gqlib/learners/sigma.py", True),
         ("def late():\n    from gqlib import stability", "gqlib/stability.py", True),
         ("from gqlib.control import run_control", "gqlib/control/engine.py", True),  # imported in a function
-        ("from gqlib.control import run_control", "gqlib/fast/control.py", True),
+        ("from gqlib.control import run_control", "gqlib/fast/_control.py", True),
         ("from gqlib.control import run_control", "gqlib/evaluation/run.py", False),
         ('import_module("gqlib.stability")', "gqlib/stability.py", True),
         (REGISTERED, "gqlib/experiments/figure2.py", True),
