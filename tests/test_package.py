@@ -1,12 +1,15 @@
 """The package imports little, what it promises can be imported, and the built distributions are complete."""
 
 import importlib
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email.parser import BytesParser
 from pathlib import Path
 
 import pytest
@@ -40,8 +43,10 @@ def test_public_names_have_docstrings(module):
         assert found.__doc__, f"{module}.{name} has no docstring"
 
 
-SHIPPED = {"gqlib/claims.yml", "gqlib/experiments/figure3_chosen.json", "gqlib/py.typed"}
-SOURCES = ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")
+CHOSEN = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("gqlib/experiments/*_chosen.json")}
+SHIPPED = {"gqlib/claims.yml", "gqlib/py.typed"} | CHOSEN
+# Not for those who build: what git needs, and what is made anew.
+NOT_SHIPPED = ("gqlib.egg-info/", "PKG-INFO", "setup.cfg")
 ASK = """
 import gqlib
 from gqlib.claims import load_claims
@@ -67,25 +72,109 @@ def build(kind, source, target):
     return built
 
 
+def listed():
+    """The files of the repository: those that git has, and new ones that it does not ignore."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("this is no checkout of git, which says what belongs to the repository")
+    return [name for name in done.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """A copy of what a package is built from: building leaves files behind."""
     place = tmp_path_factory.mktemp("build") / "checkout"
-    shutil.copytree(ROOT / "gqlib", place / "gqlib", ignore=shutil.ignore_patterns("__pycache__"))
-    (place / "book").mkdir()
-    shutil.copy(ROOT / "book" / "claims.yml", place / "book")
-    for name in SOURCES:
-        shutil.copy(ROOT / name, place)
+    for name in listed():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, place / name)
     return place
 
 
-def test_a_wheel_has_the_register_and_the_chosen_settings_inside(checkout, tmp_path):
-    """By way of the source archive, so that this has all that a wheel needs."""
-    archive = build("sdist", checkout, tmp_path / "sdist")
+@pytest.fixture(scope="module")
+def source(checkout, tmp_path_factory):
+    """The source archive, unpacked."""
+    place = tmp_path_factory.mktemp("sdist")
+    archive = build("sdist", checkout, place / "packed")
     with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path, filter="data")
-    source = tmp_path / archive.name.removesuffix(".tar.gz")
-    assert (source / "book" / "claims.yml").read_bytes() == (ROOT / "book" / "claims.yml").read_bytes()
+        packed.extractall(place, filter="data")
+    return place / archive.name.removesuffix(".tar.gz")
+
+
+def test_the_source_archive_holds_the_whole_repository(checkout, source):
+    """What the README promises of a checkout, `make book` and `make test`, can be had from the archive."""
+    packed = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    there = {name for name in listed() if (checkout / name).exists()}
+    assert there - packed == set()
+    assert {name for name in packed - there if not name.startswith(NOT_SHIPPED)} == set()
+    for _, _, path in setup_script().LINK.findall((source / "README.md").read_text(encoding="utf-8")):
+        assert (source / path).exists(), path
+    assert sum((source / name).stat().st_size for name in packed) < 40e6
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(Path(name).stem, ROOT / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def setup_script():
+    return script("setup.py")
+
+
+def test_the_readme_has_no_dead_links_on_a_package_index():
+    """Files are not beside it there: without an address for them, pictures become their descriptions, links words."""
+    page = setup_script().for_an_index
+    text = "![Growth of θ](book/a.png), [the chapters](book), [elsewhere](https://example.org/b), [here](#what-next)"
+    kept = "[elsewhere](https://example.org/b), [here](#what-next)"
+    assert page(text, "") == f"*[Figure: Growth of θ]*, the chapters, {kept}"
+    at = "https://example.org/raw"
+    assert page(text, at) == f"![Growth of θ]({at}/book/a.png), [the chapters]({at}/book), {kept}"
+    readme = page((ROOT / "README.md").read_text(encoding="utf-8"))
+    targets = re.findall(r"\]\(([^)]+)\)", readme)
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+
+
+wheels = script(".ci/wheels.py")
+
+
+def test_the_wheel_is_tried_with_every_python_that_is_here_and_others_are_skipped(monkeypatch, tmp_path, capsys):
+    (tmp_path / "gqlib.whl").write_bytes(b"wheel")
+    monkeypatch.setattr(wheels, "build", lambda folder: tmp_path / "gqlib.whl")
+    monkeypatch.setattr(wheels, "find", {"3.11": "python3.11", "3.13": "python3.13"}.get)
+    used = []
+    monkeypatch.setattr(wheels, "tried", lambda python, wheel, folder: used.append((python, os.listdir(folder))))
+    assert wheels.main(wheels.VERSIONS) == 0
+    assert used == [("python3.11", []), ("python3.13", [])]
+    told = capsys.readouterr().out
+    assert "Python 3.12: skipped, there is no python3.12 on this machine\n" in told
+    assert "Python 3.13: works" in told
+    assert wheels.main(["3.12"]) == 1  # nothing was tried
+
+    def broken(python, wheel, folder):
+        raise RuntimeError("it does not import")
+
+    monkeypatch.setattr(wheels, "tried", broken)
+    assert wheels.main(["3.11"]) == 1
+    assert "Python 3.11: FAILED\nit does not import" in capsys.readouterr().out
+
+
+def test_only_a_python_of_the_right_version_counts(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    monkeypatch.setattr(wheels.shutil, "which", lambda name: None)
+    here = "{}.{}".format(*sys.version_info)
+    for version in (here, "3.99"):
+        place = tmp_path / "versions" / f"{version}.1" / "bin"
+        place.mkdir(parents=True)
+        (place / "python").symlink_to(sys.executable)
+    assert wheels.find(here) == str(tmp_path / "versions" / f"{here}.1" / "bin" / "python")
+    assert wheels.find("3.99") is None
+    assert wheels.find("3.98") is None
+
+
+def test_a_wheel_has_the_register_and_the_chosen_settings_inside(source, tmp_path):
+    """By way of the source archive, so that this has all that a wheel needs."""
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
     python("-m", "pip", "wheel", *options, "--wheel-dir", str(tmp_path / "wheel"), str(source), at=tmp_path)
     (wheel,) = (tmp_path / "wheel").iterdir()
@@ -93,6 +182,11 @@ def test_a_wheel_has_the_register_and_the_chosen_settings_inside(checkout, tmp_p
         modules = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("gqlib/**/*.py")}
         assert {name for name in packed.namelist() if name.startswith("gqlib/")} == modules | SHIPPED
         packed.extractall(tmp_path / "installed")
+        (name,) = [name for name in packed.namelist() if name.endswith("/METADATA")]
+        about = BytesParser().parsebytes(packed.read(name))
+    assert about["Description-Content-Type"] == "text/markdown"
+    assert setup_script().LINK.findall(about.get_payload()) == []
+    assert "an executable critical edition" in about.get_payload()
     place, claims, settings = python("-c", ASK, at=tmp_path, PYTHONPATH=str(tmp_path / "installed")).split("\n")[:3]
     assert Path(place).is_relative_to(tmp_path / "installed")
     from gqlib.claims import load_claims

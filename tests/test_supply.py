@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import tomllib
+import zipfile
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
@@ -20,7 +24,7 @@ def script(name):
     return module
 
 
-licences, latest = script("licences"), script("latest")
+licences, latest, sbom, audit = (script(name) for name in ("licences", "latest", "sbom", "audit"))
 
 
 def direct_dependencies():
@@ -88,3 +92,51 @@ def test_the_newest_versions_are_compared_with_the_lock():
         "numpy: 2.0 -> 2.1",
     ]
     assert latest.changes(lock, {"numpy": "2.0", "Py.YAML": "8.0"}) == ["Py.YAML: 6.0 or 7.0 -> 8.0"]
+
+
+def test_the_bill_of_materials_names_what_the_lock_names():
+    made = sbom.bill(LOCK)
+    assert [(part["name"], part["version"]) for part in made["components"]] == [
+        (name, version) for name, version, _ in licences.PINNED.findall(LOCK)
+    ]
+    assert all(part["hashes"] for part in made["components"])
+    assert sum(len(part["hashes"]) for part in made["components"]) == LOCK.count("--hash=sha256:")
+    assert sbom.bill(LOCK) == made != sbom.bill(LOCK + "\n# another")
+
+
+OSV = {
+    "id": "X-1",
+    "affected": [
+        {
+            "package": {"ecosystem": "PyPI", "name": "Foo.Bar"},
+            "versions": ["0.9"],
+            "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "1.0"}, {"fixed": "1.2"}, {"introduced": "2"}]}],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "hit"),
+    [("foo-bar", "0.9", True), ("foo-bar", "0.8", False), ("foo_bar", "1.1.5", True), ("foo-bar", "1.2", False),
+     ("foo-bar", "2.1", True), ("foo", "1.1", False)],
+)  # fmt: skip
+def test_vulnerable_versions_are_told_from_others(name, version, hit):
+    assert audit.affects(OSV, name, version) is hit
+
+
+def test_the_audit_reads_a_local_database_or_says_that_it_could_not(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("GQ_OSV", raising=False)
+    assert audit.main([]) == 0
+    assert "not checked" in capsys.readouterr().out
+    name, version, _ = licences.PINNED.findall(LOCK)[0]
+    bad = {"id": "X-2", "affected": [{"package": {"ecosystem": "PyPI", "name": name}, "versions": [version]}]}
+    for record in (OSV, bad, bad | {"id": "X-3", "withdrawn": "yes"}):
+        (tmp_path / f"{record['id']}.json").write_text(json.dumps(record))
+    assert audit.main([str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert f"{name} {version}: X-2" in said
+    assert "3 records, 1 known" in said
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("X-1.json", json.dumps(OSV))
+    assert audit.main([str(tmp_path / "all.zip")]) == 0
