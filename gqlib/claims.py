@@ -5,13 +5,17 @@ place in the paper (`where`), the numbered objects it covers (`items`), what the
 a `correction` or `readings` where they apply, and `evidence`: labelled cells of chapters, and tests. The rule by which
 verdicts are given is on the scorecard. Three more fields serve that rule: `weight` says how much a correction weighs,
 `repeats` names the entry that judges the same claim (an entry with this field is listed but not counted), and `defence`
-is the strongest case for the paper, in one sentence.
+is the strongest case for the paper, in one sentence. A `finding` says in one sentence what came out, for those entries
+that are shown in short, too.
+
+Formulas are typed as plain text, with Greek letters, `_` and `^`; `gqlib.edition.typeset` turns them into TeX. How the
+book shows the register is in `gqlib.edition.scorecard`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -19,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gqlib import _validate as check
+from gqlib.edition.typeset import to_markdown
 
 __all__ = ["VERDICTS", "WEIGHTS", "Claim", "count_verdicts", "count_weights", "load_claims", "render"]
 
@@ -28,9 +33,30 @@ WEIGHTS = ("slip", "formula", "hypothesis")
 FIELDS = frozenset(
     {
         *("id", "where", "items", "says", "verdict", "weight", "repeats"),
-        *("correction", "readings", "defence", "evidence"),
+        *("correction", "readings", "finding", "defence", "evidence"),
     }
 )
+# The paper's sections, as the register names them, and as a person would.
+SECTIONS = {
+    "Abstract": "Abstract",
+    "Introduction": "Section 1",
+    "Background and Notations": "Section 2",
+    "Temporal Difference Learning and λ-Return": "Section 2.1",
+    "An Unified View": "Section 2.2",
+    "Q(σ, λ) with Semi-Gradient Method": "Section 3",
+    "Semi-Gradient Method": "Section 3.1",
+    "Instability Analysis": "Section 3.2",
+    "A Counter Unstable Example": "Section 3.3",
+    "Gradient Q(σ, λ)": "Section 4",
+    "Gradient Q(σ, λ): objective function": "Section 4.1",
+    "Gradient Q(σ, λ): algorithm derivation": "Section 4.2",
+    "Gradient Q(σ, λ): convergence analysis": "Section 4.3",
+    "Experiment": "Section 5",
+    "Policy Evaluation Task": "Section 5.1",
+    "Control Task": "Section 5.2",
+    "Conclusions": "Section 6",
+    **{f"Appendix {letter}": f"Appendix {letter}" for letter in "ABCDE"},
+}
 # The verdicts against which the register puts the case for the paper.
 DEFENDED = ("refuted", "not reproduced")
 # A verdict of the first kind must say what is right instead, one of the second kind what the readings are.
@@ -41,11 +67,18 @@ NEEDS = {"corrected": "correction", "refuted": "correction", "underspecified": "
 class Claim:
     """One claim of the paper; `cells` are (chapter, label) pairs and `tests` are pytest node names.
 
+    `sections` are the sections where the claim stands, by number. `place` is what a reader would look for: the numbered
+    object, or else the section and a few words. Labels of the paper's LaTeX source, which the register notes behind
+    numbered objects, are part of neither.
+
     Examples
     --------
     >>> claim = load_claims()[0]
     >>> claim.verdict in VERDICTS, all(len(cell) == 2 for cell in claim.cells), bool(claim.tests)
     (True, True, True)
+    >>> (theorem,) = (claim for claim in load_claims() if claim.id == "theorem-1")
+    >>> theorem.place, theorem.sections
+    ('Theorem 1', ('Section 4.3',))
     """
 
     id: str
@@ -61,6 +94,27 @@ class Claim:
     weight: str = ""
     repeats: str = ""
     defence: str = ""
+    finding: str = ""
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """The sections of the paper, by number."""
+        return tuple(SECTIONS.get(name, name) for name in self.section.split("; "))
+
+    @property
+    def place(self) -> str:
+        """The numbered object, or the section and a few words that lead to the sentence."""
+        objects = [item for item in self.items if not item.startswith("Appendix")]
+        if objects:
+            return ", ".join(objects)
+        words = self.label.split(", ")[0] if self.items else self.label
+        others = [section for section in self.sections if section not in words]
+        section = " and ".join(others)
+        if len(others) > 1 and all(name.startswith("Section ") for name in others):
+            section = "Sections " + " and ".join(name.removeprefix("Section ") for name in others)
+        if not section:
+            return words
+        return f"{section} and {words}" if len(others) < len(self.sections) else f"{section}, {words}"
 
 
 def load_claims(path: str | Path | None = None) -> list[Claim]:
@@ -135,10 +189,12 @@ def _claim(entry: Any) -> Claim:
         weight=weight,
         repeats=repeats,
         defence=str(entry.get("defence") or "").strip(),
+        finding=str(entry.get("finding") or "").strip(),
     )
 
 
-def _checked(claims: Iterable[Claim]) -> list[Claim]:
+def checked(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims as a list; ValueError where something else is among them."""
     try:
         listed = list(claims)
     except TypeError:
@@ -158,7 +214,7 @@ def count_verdicts(claims: Iterable[Claim]) -> dict[str, int]:
     >>> list(counts)[:2], sum(counts.values()) == sum(not claim.repeats for claim in claims)
     (['verified', 'definition'], True)
     """
-    counts = Counter(claim.verdict for claim in _checked(claims) if not claim.repeats)
+    counts = Counter(claim.verdict for claim in checked(claims) if not claim.repeats)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
@@ -171,14 +227,14 @@ def count_weights(claims: Iterable[Claim]) -> dict[str, int]:
     >>> sum(count_weights(claims).values()) == count_verdicts(claims)["corrected"]
     True
     """
-    counts = Counter(claim.weight for claim in _checked(claims))
+    counts = Counter(claim.weight for claim in checked(claims))
     return {weight: counts[weight] for weight in WEIGHTS}
 
 
 def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = False) -> str:
-    """The claims as a Markdown table, one row each: its place, the claim with what holds, and where that is shown.
+    r"""The claims as a Markdown table, one row each: its place, the claim with what holds, and where that is shown.
 
-    The case for the paper, where the register makes one, is the last line of the middle column.
+    The case for the paper, where the register makes one, is the last line of the middle column. Formulas are TeX.
 
     Parameters
     ----------
@@ -189,15 +245,16 @@ def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = Fal
 
     Examples
     --------
-    >>> where = {"id": "sum", "section": "Background", "label": "a sum", "cells": (("errata", "cell-sum"),)}
-    >>> says = {"says": "1 + 1 = 3", "verdict": "corrected", "correction": "It is 2.", "readings": "", "weight": "slip"}
+    >>> where = {"id": "sum", "section": "Abstract", "label": "a sum", "cells": (("errata", "cell-sum"),)}
+    >>> says = {"says": "2σ = 3σ", "verdict": "corrected", "correction": "It is 2.", "readings": "", "weight": "slip"}
     >>> claim = Claim(**where, **says, items=(), tests=())
     >>> print(render([claim], verdicts=True).splitlines()[-1])
-    | Background, a sum | **corrected (slip)** 1 + 1 = 3<br>*It is 2.* | errata |
+    | Abstract, a sum | **corrected (slip)** $2\sigma = 3\sigma$ <br>*It is 2.* | errata |
     """
-    claims = _checked(claims)
+    claims = checked(claims)
     check.flag("links", links)
     check.flag("verdicts", verdicts)
+    names = {claim.id: claim.place for claim in claims}
     rows = ["| where | what the paper says, *and what holds* | shown in |", "|---|---|---|"]
     for claim in claims:
         first = dict(reversed(claim.cells))
@@ -205,24 +262,17 @@ def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = Fal
             f"[{chapter.replace('_', ' ')}](#{first[chapter]})" if links else chapter.replace("_", " ")
             for chapter in dict.fromkeys(chapter for chapter, _ in claim.cells)
         ]
-        columns = [_place(claim), _judged(claim, verdicts), ", ".join(shown)]
-        rows.append("| " + " | ".join(column.replace("|", "\\|").replace("\n", " ") for column in columns) + " |")
+        columns = [to_markdown(claim.place), _judged(claim, verdicts, names), ", ".join(shown)]
+        rows.append("| " + " | ".join(columns) + " |")
     return "\n".join(rows)
 
 
-def _place(claim: Claim) -> str:
-    """Where a reader can find it: the numbered object, or section and wording; never a label of the LaTeX source."""
-    return ", ".join(claim.items) if claim.items else f"{claim.section}, {claim.label}"
-
-
-def _judged(claim: Claim, verdicts: bool) -> str:
-    # A star marks a solution here, as in θ*; it does not open emphasis.
-    said, told, case = (
-        text.replace("*", "\\*") for text in (claim.says, claim.correction or claim.readings, claim.defence)
-    )
+def _judged(claim: Claim, verdicts: bool, names: Mapping[str, str]) -> str:
+    said, told, case = map(to_markdown, (claim.says, claim.correction or claim.readings, claim.defence))
     weight = f" ({claim.weight})" if claim.weight else ""
     parts = [f"**{claim.verdict}{weight}** {said}" if verdicts else said + f"{weight and f' **{claim.weight}**'}"]
     parts += [f"*{told}*"] if told else []
-    parts += [f"*(repeats {claim.repeats})*"] if claim.repeats else []
+    again = f"judged with {to_markdown(names[claim.repeats])}" if claim.repeats in names else "judged elsewhere"
+    parts += [f"({again}; not counted again)"] if claim.repeats else []
     parts += [f"**For the paper:** {case}"] if case else []
-    return "<br>".join(parts)
+    return " <br>".join(parts)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sweep_tasks import experiment
 
+from gqlib.evaluation.grids import BLOCK
 from gqlib.experiments import REGISTRY, load_experiment
+from gqlib.experiments.kept import QUANTILES, with_scores
 from gqlib.experiments.reports import pooled_cases
-from gqlib.sweeps.results import load_results, recompute, save_results
+from gqlib.sweeps.names import SweepError
+from gqlib.sweeps.results import collect, load_results, recompute, save_results
+from gqlib.sweeps.store import Store, read_file
+from gqlib.sweeps.sweep import run_sweep
 
 RESULTS = Path(__file__).parent.parent / "results"
 COMMITTED = sorted(path.stem for path in RESULTS.glob("*.npz") if path.stem in REGISTRY)
@@ -40,9 +47,15 @@ def test_a_random_sample_of_stored_runs_is_made_again_bit_for_bit(name: str) -> 
     if name == "table1":
         assert pooled_cases(load_results(RESULTS / "table2.npz"))["count"].equals(result["count"])
         return
-    assert per_run
+    by_block = "digest" in result and result["digest"].dims == ("setting", "block")
+    assert per_run or by_block
     rng = np.random.default_rng(len(name))
-    for _ in range(SAMPLE):
+    if by_block:  # what single runs do not show: the digests of 50 runs together
+        setting, block = int(rng.integers(result.sizes["setting"])), int(rng.integers(result.sizes["block"]))
+        runs = min(BLOCK, result.attrs["runs"] - BLOCK * block)
+        remade = recompute(result, setting, BLOCK * block, runs)
+        np.testing.assert_array_equal(remade["digest"][1], result["digest"].values[setting, [block]])
+    for _ in range(SAMPLE if per_run else 0):
         setting, run = int(rng.integers(result.sizes["setting"])), int(rng.integers(result.sizes["run"]))
         remade = recompute(result, setting, run)
         for variable in per_run:
@@ -59,3 +72,56 @@ def test_a_committed_result_has_the_bytes_that_saving_it_gives(name: str, tmp_pa
 
 def test_committed_results_are_small() -> None:
     assert sum(path.stat().st_size for path in RESULTS.glob("*.npz")) < 10_000_000
+
+
+def test_runs_episodes_and_quantiles_are_labelled_and_means_stand_beside_sums() -> None:
+    result = load_results(RESULTS / "fig4.npz")
+    assert result["run"].values.tolist() == list(range(100))
+    assert result["episode"].values.tolist() == list(range(1, 401))
+    assert tuple(result["quantile"].values) == QUANTILES
+    np.testing.assert_array_equal(result["steps_mean"], result["steps_sum"] / 100)
+    np.testing.assert_array_equal(result["steps_mean"], with_scores(result)["mean"])
+    middle = result["steps_quantile"].sel(quantile=0.5, episode=400).values
+    assert middle.shape == (60,)
+    assert (middle > 0).all()
+
+
+def test_what_follows_from_the_rest_is_not_written_and_nothing_is_lost(tmp_path: Path) -> None:
+    result = load_results(RESULTS / "fig4.npz")
+    header, arrays = read_file(RESULTS / "fig4.npz")
+    assert {"run", "episode", "quantile", "steps_mean"} & {*arrays, *header["dims"]} == set()
+    own = result.assign_coords(run=result["run"] + 100)
+    own["steps_mean"] = 2 * result["steps_mean"]
+    again = load_results(save_results(tmp_path / "own.npz", own))
+    assert again.equals(own)
+    assert {"run", "steps_mean"} <= set(read_file(tmp_path / "own.npz")[1])
+    assert "episode" not in read_file(tmp_path / "own.npz")[1]
+
+
+def test_means_leave_out_the_runs_that_the_sums_leave_out(tmp_path: Path) -> None:
+    import xarray
+
+    dims = ("setting", "checkpoint")
+    sums = {"mspbe_sum": (dims, [[8.0, 2.0, 0.0]]), "counted": (dims, [[2, 1, 0]])}
+    by_run = {"mspbe_late": (("setting", "run"), [[1.0, np.inf]]), "late_sum": (("setting", "run"), [[1.0, 2.0]])}
+    data = load_results(save_results(tmp_path / "curves.npz", xarray.Dataset(sums | by_run)))
+    np.testing.assert_array_equal(data["mspbe_mean"].values, [[4.0, 2.0, np.nan]])
+    assert "late_mean" not in data  # that sum is not one over runs
+
+
+def at_steps(arrays: dict[str, np.ndarray]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    return {"values": (("run", "step"), arrays["values"]), "step": (("step",), 10 * np.arange(4))}
+
+
+def at_runs(arrays: dict[str, np.ndarray]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    return {"first": (("first",), arrays["values"][0])}
+
+
+def test_a_summary_labels_its_own_dimensions(tmp_path: Path) -> None:
+    sweep, store = dataclasses.replace(experiment(), summary="test_results:at_steps"), Store(tmp_path)
+    run_sweep(sweep, store)
+    result = collect(sweep, store)
+    assert result["step"].dims == ("step",)
+    assert result["values"].sel(step=20).dims == ("setting", "run")
+    with pytest.raises(SweepError, match="a coordinate 'first' that is not the same for every setting"):
+        collect(dataclasses.replace(sweep, summary="test_results:at_runs"), store)

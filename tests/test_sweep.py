@@ -1,20 +1,26 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
+import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sweep_tasks import Toy, experiment, toy
 
 from gqlib.bench.store import finished_store
 from gqlib.control import ControlSetting
+from gqlib.sweeps import progress as showing
 from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect, load_results, recompute, save_results
-from gqlib.sweeps.store import Store
-from gqlib.sweeps.sweep import Experiment, Task, run_sweep
+from gqlib.sweeps.store import DamagedFile, Store
+from gqlib.sweeps.sweep import Experiment, Task, cover, index_of, run_sweep
 
 
 def content(store: Store) -> dict[str, bytes]:
@@ -78,6 +84,113 @@ def test_more_runs_reuse_the_whole_blocks_of_fewer(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run_sweep(experiment(runs=8), store)
     assert run_sweep(experiment(runs=12), store).found == 6
+
+
+def ran(log: Path) -> list[tuple[int, int]]:
+    """First run and number of runs of every task that was computed, in order, and forget them."""
+    lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+    log.unlink(missing_ok=True)
+    return [(int(first), int(runs)) for _, _, first, runs in lines]
+
+
+def test_more_runs_compute_nothing_twice_whatever_the_blocks_were(tmp_path: Path) -> None:
+    """`--runs 1`, then `--runs 2`, then all, then another size of blocks."""
+    log, store = tmp_path / "log", Store(tmp_path / "store")
+    sweep = experiment(settings=1, runs=10, log=str(log))
+    run_sweep(sweep.with_runs(1), store)
+    assert ran(log) == [(0, 1)]
+    assert run_sweep(sweep.with_runs(2), store).found == 1
+    assert ran(log) == [(1, 1)]
+    done = run_sweep(sweep, store)
+    assert (done.found, done.computed) == (2, 3)
+    assert ran(log) == [(2, 2), (4, 4), (8, 2)]  # cut where a sweep from nothing would cut
+    for size in (1, 3, 100):
+        other = dataclasses.replace(sweep, runs_per_task=size)
+        assert run_sweep(other, store).computed == 0
+        assert ran(log) == []
+        np.testing.assert_array_equal(collect(other, store)["run_index"].values, [np.arange(10)])
+    run_sweep(dataclasses.replace(sweep, runs=14, runs_per_task=5), store)
+    assert ran(log) == [(10, 4)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    blocks=st.lists(st.tuples(st.integers(0, 12), st.integers(1, 6), st.booleans()), max_size=8),
+    runs=st.integers(1, 14),
+    size=st.integers(1, 5),
+)
+def test_any_blocks_of_either_edition_supply_what_they_have(
+    tmp_path_factory: pytest.TempPathFactory, blocks: list[tuple[int, int, bool]], runs: int, size: int
+) -> None:
+    """Whatever is stored, what is missing is computed once, and the result is that of a sweep from nothing."""
+    setting = ControlSetting(episodes=1, max_steps=10)
+    sweep = Experiment("small", "Small", "control", (setting,), runs, 3, "1", runs_per_task=size)
+    store = Store(tmp_path_factory.mktemp("store"))
+    stored: set[int] = set()
+    for first, count, old in blocks:
+        task = Task("control", setting, first, count, 3, "1")
+        named = task.former if old else task
+        assert named is not None
+        store.put(named.name, named.header, task.compute())
+        stored |= set(range(first, first + count))
+    covered = cover(sweep, setting, index_of(store), lambda block: store.has(block.name, block.header))
+    gaps = {run for first, stop in covered.missing for run in range(first, stop)}
+    assert gaps == set(range(runs)) - stored
+    supplied = [block.first_run + row for block, low, high, _ in covered.found for row in range(low, high)]
+    assert sorted(supplied) == sorted(set(range(runs)) & stored)
+    run_sweep(sweep, store)
+    steps = collect(sweep, store)["signed_steps"].values[0]
+    whole = Task("control", setting, 0, runs, 3, "1").compute()["signed_steps"]
+    np.testing.assert_array_equal(steps, whole)
+
+
+def test_a_damaged_block_is_not_missed_where_others_have_its_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log, store = tmp_path / "log", Store(tmp_path / "store")
+    sweep = experiment(settings=1, runs=8, log=str(log))
+    for size in (1, 8):
+        task = dataclasses.replace(sweep, runs_per_task=size).tasks()[0]
+        store.put(task.name, task.header, task.compute())
+    run_sweep(sweep, store)
+    store.path(task.name).write_bytes(b"cut")  # the block of all eight; that of the first run is left
+    ran(log)
+    with pytest.raises(DamagedFile, match=task.name):
+        collect(sweep, store)
+    assert run_sweep(sweep, store).damaged == (store.path(task.name),)
+    assert ran(log) == [(1, 3), (4, 4)]
+    assert "it is not used" in caplog.text
+    assert collect(sweep, store).sizes["run"] == 8
+
+
+def test_a_stored_block_with_other_rows_than_it_says_is_damaged(tmp_path: Path) -> None:
+    sweep, store = experiment(settings=1, runs=4), Store(tmp_path)
+    task = sweep.tasks()[0]
+    store.put(task.name, task.header, {"values": np.zeros((3, 4))})
+    with pytest.raises(DamagedFile, match=r"'values' of shape \(3, 4\) for 4 runs"):
+        collect(sweep, store)
+
+
+def test_other_names_in_a_store_are_no_blocks(tmp_path: Path) -> None:
+    digest = 24 * "0"
+    for name in ("notes", f"{digest}-000000-0", f"{digest}-00000-1", f"A{digest[1:]}-000000-1", f"{digest}-000000-1x"):
+        (tmp_path / f"{name}.npz").write_bytes(b"")
+    assert index_of(Store(tmp_path)) == {}
+
+
+def test_fields_are_changed_in_every_setting(tmp_path: Path) -> None:
+    sweep = dataclasses.replace(experiment(), finish="sweep_tasks:none", report="sweep_tasks:none")
+    both = sweep.with_fields(scale=[1, 2.5], length=[2])
+    assert [(setting.scale, setting.length) for setting in both.settings] == [(1.0, 2), (2.5, 2)]
+    assert type(both.settings[0].scale) is float  # or its key would be another one
+    assert (both.finish, both.report) == ("", "")
+    assert sweep.with_fields(length=[2]).finish == sweep.finish  # as many settings as before
+    assert experiment().with_fields() == experiment()
+    with pytest.raises(ValueError, match="lenght is no field of Toy; it should be one of scale, length"):
+        sweep.with_fields(lenght=[2])
+    for wrong in ("12", 3, []):
+        with pytest.raises(ValueError, match="it should be a list of values"):
+            sweep.with_fields(scale=wrong)
 
 
 def test_a_new_code_version_computes_everything_again(tmp_path: Path) -> None:
@@ -208,11 +321,74 @@ def test_workers_and_runs_are_checked(tmp_path: Path) -> None:
     assert experiment().with_runs(7).runs == 7
 
 
+def test_a_sweep_says_how_much_it_will_compute_and_how_long_that_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(showing, "WORTH_SAYING", 0.0)
+    told: list[str] = []
+    sweep, store = experiment(settings=3, runs=12), Store(tmp_path)
+    run_sweep(sweep.with_runs(4), store)
+    run_sweep(sweep, store, announce=told.append)
+    assert told[0] == "6 tasks to compute, with 24 of 36 runs"
+    assert told[1].startswith("about ")
+    assert told[1].endswith(" for the other 1 tasks, measured on the first 5")
+    told.clear()
+    run_sweep(sweep, store, announce=told.append)
+    assert told == []
+    with pytest.raises(ValueError, match="announce is 7"):
+        run_sweep(sweep, store, announce=7)
+
+
+def test_an_estimate_waits_for_the_first_task_and_leaves_out_what_is_short() -> None:
+    ticks = iter([50.0, 51.0, 53.0, 99.0])
+    told: list[str] = []
+    done = showing.estimating(103, 2, told.append, lambda: next(ticks))
+    for _ in range(4):
+        done()
+    assert told == ["about 2 min for the other 100 tasks, measured on the first 3"]
+    ticks = iter([50.0, 50.1, 50.2])
+    done = showing.estimating(8, 2, told.append, lambda: next(ticks))
+    for _ in range(3):
+        done()
+    assert len(told) == 1
+
+
+def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 0.0, 10.0, 31.0, 40.0, 62.0])
+    monkeypatch.setattr(showing.time, "monotonic", lambda: next(clock))
+    advance = showing._lines("study", 100, 1000, showing.time.monotonic)
+    for _ in range(4):
+        advance(31)
+    assert capsys.readouterr().err.splitlines() == [
+        "study: 162 of 1,000 runs, 2 a second, 7 min to go",
+        "study: 224 of 1,000 runs, 2 a second, 6 min to go",
+    ]
+
+
+class Notebook(io.StringIO):
+    """Like the stderr of a notebook's kernel."""
+
+
+Notebook.__module__ = "ipykernel.iostream"
+
+
+def test_a_notebook_shows_a_bar_if_it_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, delay, shown in (("short", 15.0, False), ("long", 0.0, True)):
+        monkeypatch.setattr(sys, "stderr", stream := Notebook())
+        monkeypatch.setattr(showing, "NOTEBOOK_DELAY", delay)
+        run_sweep(experiment(), Store(tmp_path / name))
+        assert ("toy: 100%" in stream.getvalue()) is shown
+
+
 def test_the_bar_shows_on_a_terminal_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_sweep(experiment(), Store(tmp_path / "silent"))
     assert capsys.readouterr() == ("", "")
+    run_sweep(experiment(), Store(tmp_path / "off"), progress=False)
+    assert capsys.readouterr() == ("", "")
+    run_sweep(experiment(), Store(tmp_path / "on"), progress=True)
+    assert "30/30" in capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     run_sweep(experiment(), Store(tmp_path / "bar"))
     shown = capsys.readouterr().err
@@ -226,3 +402,47 @@ def test_a_finished_store_is_opened_without_computing_anything(tmp_path: Path) -
     sweep, store = finished_store(tmp_path, 2000)
     done = run_sweep(sweep, store)
     assert (done.found * sweep.runs_per_task, done.computed) == (2000, 0)
+
+
+@pytest.mark.parametrize("wrong", ["nonsense", "tcp://", "", 7, object, ["tcp://a:1"]])
+def test_a_cluster_that_is_none_is_refused(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(ValueError, match="it should be an address such as tcp://host:port, 'local', or a client"):
+        run_sweep(experiment(), Store(tmp_path), dask=wrong)
+
+
+@pytest.mark.slow
+def test_clients_and_clusters_do_as_well_as_an_address_and_stay_open(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    run_sweep(experiment(), Store(tmp_path / "here"))
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        for name, dask in {"client": client, "cluster": cluster, "address": cluster.scheduler_address}.items():
+            assert run_sweep(experiment(), Store(tmp_path / name), dask=dask).computed == 9
+            assert content(Store(tmp_path / name)) == content(Store(tmp_path / "here"))
+            assert client.submit(int, "7").result() == 7
+
+
+@pytest.mark.slow
+def test_a_cluster_of_our_own_listens_to_this_machine_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed, psutil = pytest.importorskip("distributed"), pytest.importorskip("psutil")
+    listening: list[str] = []
+    made = []
+
+    class Watched(distributed.LocalCluster):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options, silence_logs=logging.CRITICAL)
+            made.append((self, len(self.workers)))
+            here = psutil.Process()
+            for process in (here, *here.children(recursive=True)):
+                sockets = [one for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN]
+                listening.extend(one.laddr.ip for one in sockets)
+
+    monkeypatch.setattr(distributed, "LocalCluster", Watched)
+    assert run_sweep(experiment(), Store(tmp_path / "dask"), workers=2, dask="local").computed == 9
+    ((cluster, workers),) = made
+    assert workers == 2
+    assert len(listening) >= 4  # scheduler, its page, two workers
+    assert set(listening) == {"127.0.0.1"}
+    assert cluster.status.name == "closed"
+    run_sweep(experiment(), Store(tmp_path / "here"))
+    assert content(Store(tmp_path / "dask")) == content(Store(tmp_path / "here"))

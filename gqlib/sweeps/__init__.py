@@ -4,6 +4,7 @@
 ``names``    the one table of names by which files know what made them
 ``sweep``    an experiment as data, its tasks, and the call that computes what is missing
 ``workers``  where tasks are computed: in this process, in local ones, on a Dask cluster
+``progress`` how long it will take, and how far it is
 ``store``    arrays on disk that are either complete or recognised as incomplete
 ``results``  labelled results, as files that can be checked run by run
 """

@@ -31,11 +31,12 @@ class SweepError(Exception):
 
 
 _CAR, _TWO, _GRID = "gqlib.experiments.mountain_car", "gqlib.experiments.figure2", "gqlib.evaluation.grids"
-_REPORTS = "gqlib.experiments.reports"
+_REPORTS, _KEPT = "gqlib.experiments.reports", "gqlib.experiments.kept"
 
 TABLE: dict[str, dict[str, str]] = {
     "runner": {
-        "control": f"{_CAR}:control_runs",
+        "control": f"{_KEPT}:control_runs",
+        "control grid": "gqlib.control.grids:control_grid_runs",
         "curve": "gqlib.evaluation.curves:curve_runs",
         "grid": f"{_GRID}:grid_runs",
         "gym": "gqlib.control.gym:gym_runs",
@@ -43,21 +44,28 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "setting": {
         "control": "gqlib.control.setting:ControlSetting",
+        "control grid": "gqlib.control.grids:ControlGrid",
         "curve": "gqlib.evaluation.setting:PredictionSetting",
         "grid": f"{_GRID}:GridSetting",
         "gym": "gqlib.control.gym:GymSetting",
         "two-state": f"{_TWO}:TwoStateSetting",
     },
     "summary": {
-        "control": f"{_CAR}:control_summary",
-        "control with spread": f"{_CAR}:control_summary_with_spread",
+        "control": f"{_KEPT}:control_summary",
+        "control grid": "gqlib.control.grids:control_grid_summary",
+        "control in blocks": f"{_KEPT}:control_summary_in_blocks",
+        "control totals": f"{_KEPT}:control_totals",
+        "control with spread": f"{_KEPT}:control_summary_with_spread",
         "curve": "gqlib.evaluation.curves:curve_summary",
         "everything": "gqlib.sweeps.results:keep_all",
+        "cells": f"{_GRID}:cell_summary",
         "grid": f"{_GRID}:grid_summary",
+        "scores": f"{_GRID}:score_summary",
         "two-state": f"{_TWO}:two_state_summary",
     },
     "finish": {
         "cases": f"{_REPORTS}:pooled_cases",
+        "open choices": f"{_CAR}:label_open_choices",
         "variations": f"{_CAR}:label_variations",
     },
     "report": {
@@ -65,18 +73,28 @@ TABLE: dict[str, dict[str, str]] = {
         "control": f"{_REPORTS}:control_report",
         "curve": f"{_REPORTS}:curve_report",
         "grid": f"{_REPORTS}:grid_report",
+        "scores": "gqlib.experiments.figure3_rules:score_report",
         "two-state": f"{_REPORTS}:two_state_report",
     },
     "experiment": {
         "fig2": f"{_TWO}:fig2",
         "fig3-search": "gqlib.experiments.figure3:search",
+        "fig3-wide": "gqlib.experiments.figure3:wide",
+        "fig3-refine": "gqlib.experiments.figure3:refine",
         "fig3": "gqlib.experiments.figure3:fig3",
         "fig3-curves": "gqlib.experiments.figure3:fig3_curves",
+        "fig3-lambdas": "gqlib.experiments.figure3:fig3_lambdas",
+        "fig3-kind": "gqlib.experiments.figure3:fig3_kind",
         "fig4": f"{_CAR}:fig4",
         "fig5": f"{_CAR}:fig5",
         "table1": f"{_CAR}:table1",
         "table2": f"{_CAR}:table2",
         "sensitivity": f"{_CAR}:sensitivity",
+        "sensitivity-by-cell": f"{_CAR}:sensitivity_by_cell",
+        "coders": "gqlib.experiments.coders:both_coders",
+        "control-search": "gqlib.experiments.tuning:control_search",
+        "control-wide": "gqlib.experiments.tuning:control_wide",
+        "control-tuned": "gqlib.experiments.tuning:control_tuned",
     },
 }
 

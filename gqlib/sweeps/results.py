@@ -2,7 +2,8 @@
 
 The format is that of :mod:`gqlib.sweeps.store`, compressed: every variable and coordinate is an ``.npy`` member,
 and the header holds dimensions and attributes, including the settings, the seed and the code version
-behind the numbers.
+behind the numbers. What follows from the rest is not written, and is there again when a file is loaded: the numbers of
+runs and episodes, the levels of quantiles, and a mean beside every sum over runs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gqlib import _validate as check
 from gqlib.sweeps.names import TABLE, SweepError, current, look_up
 from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
-from gqlib.sweeps.sweep import Experiment, Task
+from gqlib.sweeps.sweep import Experiment, Index, Task, cover, index_of
 
 if TYPE_CHECKING:
     import xarray
@@ -30,6 +31,8 @@ __all__ = ["collect", "keep_all", "load_results", "recompute", "save_results", "
 _FORMAT = "gqlib dataset 1"
 _ABOUT = ("name", "title", "function", "summary", "seed", "version", "runs")
 Labelled = tuple[tuple[str, ...], NDArray[Any]]
+_FIRST = {"run": 0, "episode": 1}  # dimensions that are numbered, and from where
+_SPREAD, _LEVELS = "control with spread", (0.05, 0.25, 0.5, 0.75, 0.95)  # a summary, and its quantiles
 
 
 def keep_all(arrays: Arrays) -> dict[str, Labelled]:
@@ -53,9 +56,9 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     """Return the labelled result of a finished sweep.
 
     The dataset has a dimension ``setting`` with a coordinate for every field of the settings, a dimension
-    ``run``, and whatever the experiment's summary adds; its attributes say what made it, in enough detail to
-    make any run of it again (:func:`recompute`). Settings are read one at a time, so the memory needed is that
-    of one setting plus the result.
+    ``run``, and whatever the experiment's summary adds. Runs are numbered from 0, episodes from 1; beside ``NAME_sum``,
+    a sum over runs, is ``NAME_mean``. The attributes say what made it, in enough detail to make any run of it again
+    (:func:`recompute`). Settings are read one at a time, so the memory needed is that of one setting plus the result.
 
     Examples
     --------
@@ -74,10 +77,13 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     check.instance("store", store, Store)
     import xarray
 
-    kept = [_summarised(experiment, setting, store) for setting in experiment.settings]
+    index = index_of(store)
+    kept = [_summarised(experiment, setting, store, index) for setting in experiment.settings]
+    shared = _shared(kept)
     variables = {
         name: (("setting", *dims), np.stack([summary[name][1] for summary in kept]))
         for name, (dims, _) in kept[0].items()
+        if name not in shared
     }
     settings = [plain(setting) for setting in experiment.settings]
     varied = dict.fromkeys(name for setting in settings for name in setting)
@@ -88,35 +94,80 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     about = {name: getattr(experiment, name) for name in _ABOUT}
     result = xarray.Dataset(
         variables,
-        coords=labels | {"key": ("setting", np.array([setting.key for setting in experiment.settings]))},
+        coords=labels | shared | {"key": ("setting", np.array([setting.key for setting in experiment.settings]))},
         attrs=about
         | {
             "setting_type": _setting_name(experiment),
             "settings": canonical_json(settings),
         },
     )
-    if not experiment.finish:
-        return result
-    finished: xarray.Dataset = look_up("finish", experiment.finish, allow=[experiment.finish])(result)
-    return finished
+    if experiment.finish:
+        result = look_up("finish", experiment.finish, allow=[experiment.finish])(result)
+    return _complete(result)
+
+
+def _shared(kept: list[dict[str, Labelled]]) -> dict[str, Labelled]:
+    """The coordinates that a summary returns: arrays named like their only dimension, the same for every setting."""
+    shared = {name: kept[0][name] for name, (dims, _) in kept[0].items() if tuple(dims) == (name,)}
+    for name, (_, values) in shared.items():
+        if not all(np.array_equal(summary[name][1], values) for summary in kept):
+            raise SweepError(f"the summary returns a coordinate {name!r} that is not the same for every setting")
+    return shared
+
+
+def _complete(dataset: xarray.Dataset) -> xarray.Dataset:
+    """Add what follows from the rest: numbers of runs and episodes, levels of quantiles, means beside sums."""
+    sizes, known = dataset.sizes, set(dataset.variables)
+    coords: dict[str, Any] = {
+        dim: np.arange(first, first + sizes[dim]) for dim, first in _FIRST.items() if dim in sizes
+    }
+    summary = dataset.attrs.get("summary")
+    spread = isinstance(summary, str) and current("summary", summary) == _SPREAD
+    if spread and sizes.get("quantile") == len(_LEVELS):
+        coords["quantile"] = np.array(_LEVELS)
+    means = {}
+    for name, array in dataset.data_vars.items():
+        if str(name).endswith("_sum") and array.dtype.kind in "iuf" and sizes.get("run") and "run" not in array.dims:
+            counted = dataset["counted"].where(dataset["counted"] > 0) if "counted" in dataset else sizes["run"]
+            means[f"{str(name).removesuffix('_sum')}_mean"] = array / counted
+    added = dataset.assign_coords({name: (name, value) for name, value in coords.items() if name not in known})
+    return added.assign({name: value for name, value in means.items() if name not in known})
+
+
+def _essential(dataset: xarray.Dataset) -> xarray.Dataset:
+    """Leave out what `_complete` would add again, exactly as it is."""
+    means = [name for name in dataset.data_vars if str(name).endswith("_mean")]
+    follows = [name for name in (*_FIRST, "quantile", *means) if name in dataset.variables]
+    again = _complete(dataset.drop_vars(follows))
+    both = [name for name in follows if name in again.variables]
+    return dataset.drop_vars([name for name in both if again[name].identical(dataset[name])])
 
 
 def _label(value: object) -> bool | int | float | str:
     return value if isinstance(value, bool | int | float | str) else canonical_json(value)
 
 
-def _summarised(experiment: Experiment, setting: Setting, store: Store) -> dict[str, Labelled]:
-    blocks = []
-    for task in experiment.tasks_of(setting):
-        arrays = store.get(task.name, task.header)
-        if arrays is None and task.former is not None:
-            arrays = store.get(task.former.name, task.former.header)
-        if arrays is None:
-            raise SweepError(f"{store.path(task.name)} is missing: {experiment.name!r} is not finished")
-        blocks.append(arrays)
-    together = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+def _summarised(experiment: Experiment, setting: Setting, store: Store, index: Index) -> dict[str, Labelled]:
+    covered = cover(experiment, setting, index, lambda block: _rows(block, store))
+    if covered.missing:
+        for error in covered.damaged:
+            raise error
+        first, stop = covered.missing[0]
+        place = f"runs {first} to {stop - 1} of {check.brief(setting)}"
+        raise SweepError(f"{place} are not in {store.directory}: {experiment.name!r} is not finished")
+    parts = [{name: array[low:high] for name, array in rows.items()} for _, low, high, rows in covered.found]
+    together = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     kept: dict[str, Labelled] = look_up("summary", experiment.summary, allow=[experiment.summary])(together)
     return kept
+
+
+def _rows(block: Task, store: Store) -> Arrays | None:
+    """The arrays of a stored block, if they have a row for each of its runs."""
+    arrays = store.get(block.name, block.header)
+    for name, array in (arrays or {}).items():
+        if array.ndim == 0 or len(array) != block.runs:
+            raise DamagedFile(store.path(block.name), f"has {name!r} of shape {array.shape} for {block.runs} runs")
+    return arrays
 
 
 def _setting_name(experiment: Experiment) -> str:
@@ -269,13 +320,14 @@ def save_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> Path:
     Examples
     --------
     >>> import tempfile, numpy as np, xarray
-    >>> data = xarray.Dataset({"steps": ("run", np.arange(3))}, attrs={"seed": 7})
+    >>> data = xarray.Dataset({"steps": ("step", np.arange(3))}, attrs={"seed": 7})
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     load_results(save_results(f"{directory}/example.npz", data)).identical(data)
     True
     """
     check.labelled("dataset", dataset)
     path = check.path("path", path)
+    dataset = _essential(dataset)
     header: dict[str, Any] = {
         "format": _FORMAT,
         "attrs": dict(dataset.attrs),
@@ -292,7 +344,7 @@ def save_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> Path:
 
 
 def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
-    """Return the dataset that :func:`save_results` wrote.
+    """Return the dataset that :func:`save_results` wrote, labelled like that of :func:`collect`.
 
     Raises
     ------
@@ -306,8 +358,9 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
     >>> import tempfile, xarray
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = save_results(f"{directory}/steps.npz", xarray.Dataset({"steps": ("run", [3, 5])}))
-    ...     load_results(path)["steps"].values.tolist()
-    [3, 5]
+    ...     data = load_results(path)
+    >>> data["steps"].values.tolist(), data["run"].values.tolist()
+    ([3, 5], [0, 1])
     """
     import xarray
 
@@ -317,10 +370,12 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
     try:
         coords = set(header["coords"])
         labelled = {name: (tuple(dims), arrays[name]) for name, dims in header["dims"].items()}
-        return xarray.Dataset(
-            {name: value for name, value in labelled.items() if name not in coords},
-            coords={name: value for name, value in labelled.items() if name in coords},
-            attrs=dict(header["attrs"]),
+        return _complete(
+            xarray.Dataset(
+                {name: value for name, value in labelled.items() if name not in coords},
+                coords={name: value for name, value in labelled.items() if name in coords},
+                attrs=dict(header["attrs"]),
+            )
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DamagedFile(Path(path), f"holds no dataset: {error}") from error

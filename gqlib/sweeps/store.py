@@ -327,9 +327,9 @@ class Store:
     ...     store = Store(directory)
     ...     store.put("first", {"seed": 7}, {"steps": np.arange(3)})
     ...     store.get("first", {"seed": 7})["steps"], store.get("second", {"seed": 7})
-    ...     store.has("first", {"seed": 7}), store.path("first").name
+    ...     store.has("first", {"seed": 7}), store.path("first").name, store.names()
     (array([0, 1, 2]), None)
-    (True, 'first.npz')
+    (True, 'first.npz', ['first'])
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -349,6 +349,13 @@ class Store:
         if not isinstance(name, str) or not name or "\0" in name or "/" in name or "\\" in name:
             raise ValueError(f"name is {check.brief(name)}; it should name a file in the store")
         return self.directory / f"{name}.npz"
+
+    def names(self) -> list[str]:
+        """Return the names of all archives that are there, unread and in no particular order."""
+        try:
+            return [name.removesuffix(".npz") for name in os.listdir(self.directory) if name.endswith(".npz")]
+        except OSError as error:
+            raise StoreError(f"cannot list the directory {self.directory}: {error.strerror}") from error
 
     def has(self, name: str, header: Mapping[str, Any]) -> bool:
         """Return whether `name` is stored, complete and with this header, without reading its arrays.

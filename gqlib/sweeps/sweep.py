@@ -8,8 +8,8 @@ of a task,
 
 determines every bit of run ``first_run + i`` from the setting, the seed and that index alone. That makes the
 result independent of the number of workers, of the order in which tasks finish and of interruptions, and a
-task that is in the store (:mod:`gqlib.sweeps.store`) need never be computed again: neither by a sweep that starts
-after a crash nor by another experiment that shares the setting.
+run that is in the store (:mod:`gqlib.sweeps.store`) need never be computed again: neither by a sweep that starts
+after a crash nor by another experiment that shares the setting, whatever the blocks were in which it was computed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import heapq
 import logging
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +31,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.sweeps.names import SweepError, former, look_up
+from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import Arrays, DamagedFile, Header, Store, canonical_json, write_file
 from gqlib.sweeps.workers import Failure, computed
@@ -41,6 +43,9 @@ logger = logging.getLogger(__name__)
 MOST_RUNS = 10**6  # names in the store allow six digits for the first run
 MOST_SHOWN = 5  # failures in a message; all of them are written down
 MOST_WORKERS = 1024  # beyond any machine; more is a slip
+_NAME = re.compile(r"([0-9a-f]{24})-([0-9]{6})-([1-9][0-9]{0,6})")  # of a task in the store
+
+Index = dict[str, list[tuple[int, int]]]  # digest of what runs have in common: first run and number of each block
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,8 @@ class Task:
     >>> task = Task("two-state", setting, first_run=4, runs=2, seed=7, version="1")
     >>> task.name[24:], task.header["seed"], task.compute()["diverged"].tolist(), task.former
     ('-000004-2', 7, [[False], [False]], None)
+    >>> task.name == f"{task.digest}-000004-2"
+    True
     """
 
     function: str
@@ -91,11 +98,22 @@ class Task:
         }
 
     @cached_property
-    def name(self) -> str:
-        """Name in the store: a digest of what the runs have in common, then the first run and the number of runs."""
+    def digest(self) -> str:
+        """What all runs of the setting have in common, as the beginning of their names in the store."""
         common = {key: value for key, value in self.header.items() if key not in ("first_run", "runs")}
-        digest = hashlib.sha256(canonical_json(common).encode()).hexdigest()
-        return f"{digest[:24]}-{self.first_run:06d}-{self.runs}"
+        return hashlib.sha256(canonical_json(common).encode()).hexdigest()[:24]
+
+    @cached_property
+    def name(self) -> str:
+        """Name in the store: the digest, then the first run and the number of runs."""
+        return f"{self.digest}-{self.first_run:06d}-{self.runs}"
+
+    def _block(self, first_run: int, runs: int) -> Task:
+        """Return the task for other runs of the same setting."""
+        other = dataclasses.replace(self, first_run=first_run, runs=runs)
+        # What both have in common is computed once: a store may hold a hundred blocks of a setting.
+        vars(other).update(digest=self.digest, header=self.header | {"first_run": first_run, "runs": runs})
+        return other
 
     @property
     def former(self) -> Task | None:
@@ -137,11 +155,10 @@ class Experiment:
     version : str
         Version of the code behind `function`.
     runs_per_task : int
-        Chosen so that a task takes about a second. It is part of the data, so that the same sweep always finds
-        its own tasks again.
+        Chosen so that a task takes about a second. Runs are found in the store whatever this number was.
     summary : str
         Maps the arrays of all runs of a setting to what is kept of them, ``{name: (dims, array)}``. By default
-        everything is kept.
+        everything is kept. An array that has the name of its only dimension is a coordinate.
     finish : str
         Maps the labelled result to the one that is saved; empty if it is saved as it is.
     report : str
@@ -154,8 +171,8 @@ class Experiment:
     >>> sweep = Experiment("ends", "Both ends", "two-state", settings, 5, 7, "1", runs_per_task=2)
     >>> [(task.setting.sigmas[0], task.first_run, task.runs) for task in sweep.tasks()]
     [(0.0, 0, 2), (1.0, 0, 2), (0.0, 2, 2), (1.0, 2, 2), (0.0, 4, 1), (1.0, 4, 1)]
-    >>> len(sweep.with_runs(2).tasks_of(settings[0]))
-    1
+    >>> len(sweep.with_runs(2).tasks_of(settings[0])), len(sweep.with_fields(alpha=[0.1, 0.2]).settings)
+    (1, 4)
     """
 
     name: str
@@ -190,24 +207,119 @@ class Experiment:
         """Return the same experiment with another number of runs (None: no change)."""
         return self if runs is None else dataclasses.replace(self, runs=runs)
 
+    def with_fields(self, **values: Sequence[Any]) -> Experiment:
+        """Return the same experiment with each of the given values of a field, in every setting.
+
+        Settings that become equal are kept once. Where their number changes, the result is saved as it is: `finish` and
+        a report on what it makes were meant for the settings that there were.
+        """
+        settings: Sequence[Setting] = self.settings
+        for name, options in values.items():
+            if isinstance(options, str) or not isinstance(options, Sequence) or not len(options):
+                raise ValueError(f"{name} is {check.brief(options)}; it should be a list of values")
+            settings = [_replaced(setting, name, value) for setting in settings for value in options]
+        settings = tuple({setting.key: setting for setting in settings}.values())
+        changed = dataclasses.replace(self, settings=settings)
+        if not self.finish or len(settings) == len(self.settings):
+            return changed
+        return dataclasses.replace(changed, finish="", report="")
+
     def tasks_of(self, setting: Setting) -> list[Task]:
         """Return the tasks of one setting, in the order of their runs."""
         if not any(type(setting) is type(own) and setting.key == own.key for own in self.settings):
             raise ValueError(f"setting is {check.brief(setting)}; it should be one of the settings of {self.name!r}")
-        step = self.runs_per_task
-        return [
-            Task(self.function, setting, first, min(step, self.runs - first), self.seed, self.version)
-            for first in range(0, self.runs, step)
-        ]
+        whole = self._whole(setting)
+        return [whole._block(*cut) for cut in _cuts(0, self.runs, self.runs_per_task)]
+
+    def _whole(self, setting: Setting) -> Task:
+        """All runs of a setting as one task, to cut into blocks."""
+        return Task(self.function, setting, 0, self.runs, self.seed, self.version)
 
     def tasks(self) -> list[Task]:
         """Return all tasks: block by block over all settings, so that every setting soon has some runs."""
         return [task for block in zip(*map(self.tasks_of, self.settings), strict=True) for task in block]
 
 
+def _replaced(setting: Setting, name: str, value: Any) -> Setting:
+    """A setting with another value of one field; whole numbers will do for others."""
+    known = [field.name for field in dataclasses.fields(setting) if field.init]
+    if name not in known:
+        raise ValueError(f"{name} is no field of {type(setting).__name__}; it should be one of {', '.join(known)}")
+    if isinstance(getattr(setting, name), float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    return dataclasses.replace(setting, **{name: value})
+
+
+def _cuts(first: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
+    """First run and number of the blocks of runs from `first` to `stop`: cut at multiples of `size`, as always."""
+    while first < stop:
+        end = min(stop, (first // size + 1) * size)
+        yield first, end - first
+        first = end
+
+
+def index_of(store: Store) -> Index:
+    """What blocks of runs a store has, by their names; whether they are sound is seen when they are read."""
+    index: Index = defaultdict(list)
+    for match in filter(None, map(_NAME.fullmatch, store.names())):
+        index[match[1]].append((int(match[2]), int(match[3])))
+    return index
+
+
+@dataclass
+class Cover:
+    """Which stored blocks supply the runs of a setting, which runs are missing, and which files cannot be used.
+
+    A block that was `found` comes with the first row that is needed, the row after the last, and its content; what is
+    `missing` with its first run and the run after its last.
+    """
+
+    found: list[tuple[Task, int, int, Any]]
+    missing: list[tuple[int, int]]
+    damaged: list[DamagedFile]
+
+
+def cover(experiment: Experiment, setting: Setting, index: Index, read: Callable[[Task], Any]) -> Cover:
+    """Find all runs of a setting in as few blocks as possible, whatever their sizes and under either edition's names.
+
+    `read` returns what is kept of a block, something false if it is gone, or raises DamagedFile: then another one that
+    has the run is tried.
+    """
+    whole = experiment._whole(setting)
+    kinds = [whole] if whole.former is None else [whole, whole.former]
+    blocks = [(which, *block) for which, kind in enumerate(kinds) for block in index.get(kind.digest, ())]
+    # The last of these is the next.
+    waiting = sorted(((first, first + count, which) for which, first, count in blocks), reverse=True)
+    at_hand: list[tuple[int, int, int]] = []  # those that begin early enough; the one that reaches furthest comes first
+    result, run = Cover([], [], []), 0
+    while run < experiment.runs:
+        while waiting and waiting[-1][0] <= run:
+            first, end, which = waiting.pop()
+            heapq.heappush(at_hand, (-end, which, first))
+        if at_hand and -at_hand[0][0] > run:
+            minus_end, which, first = heapq.heappop(at_hand)
+            block = kinds[which]._block(first, -minus_end - first)
+            try:
+                content = read(block)
+            except DamagedFile as error:
+                result.damaged.append(error)
+                continue
+            if content is not None and content is not False:
+                end = min(-minus_end, experiment.runs)
+                result.found.append((block, run - first, end - first, content))
+                run = end
+            continue
+        end = min(waiting[-1][0], experiment.runs) if waiting else experiment.runs
+        if result.missing and result.missing[-1][1] == run:
+            run = result.missing.pop()[0]  # one gap, and not two with a damaged block between them
+        result.missing.append((run, end))
+        run = end
+    return result
+
+
 @dataclass(frozen=True)
 class Progress:
-    """What a call of :func:`run_sweep` found and did, counted in tasks.
+    """What a call of :func:`run_sweep` found and did, counted in tasks, which are blocks of runs.
 
     Files in `damaged` were named and made again; `former` of the tasks found have names from the first edition.
 
@@ -233,10 +345,11 @@ def run_sweep(
     store: Store,
     *,
     workers: int = 1,
-    dask: str | None = None,
+    dask: Any = None,
     progress: bool | None = None,
+    announce: Callable[[str], Any] | None = None,
 ) -> Progress:
-    """Compute the tasks of `experiment` that are not in `store`; each is safely on disk as soon as it is done.
+    """Compute the runs of `experiment` that are not in `store`; each task is safely on disk as soon as it is done.
 
     A task that raises does not stop the others: at the end a SweepError lists what failed, with setting and runs, and
     says where the tracebacks are. The same call tries the failed ones again.
@@ -249,10 +362,16 @@ def run_sweep(
         Where finished tasks are. Files that are damaged or foreign are named in a warning and replaced.
     workers : int
         Number of processes on this machine; 1 computes in this process.
-    dask : str, optional
-        Address of a Dask scheduler, ``"tcp://host:port"``, to compute there instead; its workers need gqlib.
+    dask : str, distributed.Client or cluster object, optional
+        Compute on a Dask cluster instead, whose workers need gqlib: the address of its scheduler,
+        ``"tcp://host:port"``, a client, or a cluster such as ``dask_jobqueue.SLURMCluster``; all but the address stay
+        open. ``"local"`` starts one of `workers` processes on the loopback interface and stops it at the end.
     progress : bool, optional
-        Show a bar with rate and time left on stderr. By default only if stderr is a terminal.
+        Show a bar with rate and time left on stderr, or do not. By default a terminal shows one, a notebook after 15
+        seconds, and a log gets a line every half minute.
+    announce : callable, optional
+        Called with a line of text that says how much there is to compute and, after the first tasks, with one that says
+        how long the others will take; ``print`` will do.
 
     Examples
     --------
@@ -269,23 +388,35 @@ def run_sweep(
     check.instance("store", store, Store)
     if progress is not None:
         check.flag("progress", progress)
-    check.integer("workers", workers, low=1, high=MOST_WORKERS)
-    if dask is not None and not re.fullmatch(r"\w+://[^\s/]+.*", str(dask)):
-        raise ValueError(f"dask is {check.brief(dask)}; it should be an address such as tcp://host:port")
-    tasks = experiment.tasks()
-    missing, damaged, old = _missing(tasks, store)
-    done = sum(task.runs for task in tasks) - sum(task.runs for task in missing)
+    workers = check.integer("workers", workers, low=1, high=MOST_WORKERS)
+    say = check.function("announce", announce) if announce is not None else lambda text: None
+    _check_dask(dask)
+    missing, found, damaged, old = _missing(experiment, store)
+    total = experiment.runs * len(experiment.settings)
+    left = sum(task.runs for task in missing)
+    if missing:
+        say(f"{len(missing):,} tasks to compute, with {left:,} of {total:,} runs")
     results = computed(missing, workers, dask)
     failed: list[tuple[Task, Failure]] = []
-    with _bar(experiment, done, progress) as advance, contextlib.closing(results):
+    estimate = estimating(len(missing), max(4, 2 * workers), say)
+    with showing(experiment.name, total - left, total, progress) as advance, contextlib.closing(results):
         for index, outcome in results:
             if isinstance(outcome, Failure):
                 failed.append((missing[index], outcome))
                 continue
             store.put(missing[index].name, missing[index].header, outcome)
             advance(missing[index].runs)
+            estimate()
     _tell(failed, len(missing), store)
-    return Progress(len(tasks) - len(missing), len(missing), tuple(damaged), old)
+    return Progress(found, len(missing), tuple(damaged), old)
+
+
+def _check_dask(dask: Any) -> None:
+    address = isinstance(dask, str) and re.fullmatch(r"local|\w+://[^\s/]+.*", dask)
+    running = not isinstance(dask, type) and (hasattr(dask, "submit") or hasattr(dask, "scheduler_address"))
+    if not (dask is None or address or running):
+        wanted = "an address such as tcp://host:port, 'local', or a client or cluster of Dask"
+        raise ValueError(f"dask is {check.brief(dask)}; it should be {wanted}")
 
 
 def _tell(failed: list[tuple[Task, Failure]], tried: int, store: Store) -> None:
@@ -306,30 +437,25 @@ def _tell(failed: list[tuple[Task, Failure]], tried: int, store: Store) -> None:
     )
 
 
-def _missing(tasks: Iterable[Task], store: Store) -> tuple[list[Task], list[Path], int]:
-    """Tasks that are not in the store, files that are not what they should be, and how many have a former name."""
-    missing, damaged, old = [], [], 0
-    for task in tasks:
-        try:
-            if store.has(task.name, task.header):
-                continue
-            if task.former is not None and store.has(task.former.name, task.former.header):
-                old += 1
-                continue
-        except DamagedFile as error:
-            logger.warning("%s; it is computed again", error)
+def _missing(experiment: Experiment, store: Store) -> tuple[list[Task], int, list[Path], int]:
+    """Tasks to compute, how many blocks were found, files that are not what they should be, and former names among all.
+
+    Tasks are in the order of their runs, so that every setting soon has some.
+    """
+    index = index_of(store)
+    missing: list[Task] = []
+    damaged: list[Path] = []
+    found = old = 0
+    for setting in experiment.settings:
+        covered = cover(experiment, setting, index, lambda block: store.has(block.name, block.header))
+        found += len(covered.found)
+        old += sum(block.function != experiment.function for block, *_ in covered.found)
+        for error in covered.damaged:
+            logger.warning("%s; it is not used", error)
             damaged.append(error.path)
-        missing.append(task)
+        whole = experiment._whole(setting)
+        cuts = (cut for gap in covered.missing for cut in _cuts(*gap, experiment.runs_per_task))
+        missing += [whole._block(*cut) for cut in cuts]
     if old:
         logger.warning("%s: %d tasks are read under the names of an earlier edition", store.directory, old)
-    return missing, damaged, old
-
-
-@contextlib.contextmanager
-def _bar(experiment: Experiment, done: int, progress: bool | None) -> Iterator[Callable[[int], Any]]:
-    from tqdm import tqdm
-
-    hidden = not (sys.stderr.isatty() if progress is None else progress)
-    total = experiment.runs * len(experiment.settings)
-    with tqdm(total=total, initial=done, desc=experiment.name, unit=" runs", disable=hidden) as bar:
-        yield bar.update
+    return sorted(missing, key=lambda task: task.first_run // experiment.runs_per_task), found, damaged, old

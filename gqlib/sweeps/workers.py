@@ -44,7 +44,7 @@ class Work(Protocol):
 
 
 def computed(
-    tasks: Sequence[Work], workers: int, dask: str | None
+    tasks: Sequence[Work], workers: int, dask: Any
 ) -> Generator[tuple[int, Arrays | Failure], None, None]:
     """Yield index and arrays of each task as they are done, or what it raised: one bad task does not stop the others.
 
@@ -53,8 +53,8 @@ def computed(
     tasks : sequence of Work
     workers : int
         Number of local processes; 1 computes in this one.
-    dask : str or None
-        Address of a Dask scheduler, to compute there instead.
+    dask : str, client, cluster or None
+        A Dask cluster to compute on instead; ``"local"`` starts one.
 
     Raises
     ------
@@ -130,12 +130,15 @@ def _closing_quietly(outcomes: Generator[Any, None, None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Start processes that never see Ctrl-C: a terminal sends it to every process, and this one ends the others."""
+    """Start processes that see neither Ctrl-C, which a terminal sends to all of them, nor a group's SIGTERM.
+
+    This process ends the others, by SIGKILL.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     resource_tracker.ensure_running()  # starting it lifts the block, so it goes first
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
@@ -143,7 +146,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _backend(workers: int, dask: str | None) -> Iterator[int]:
+def _backend(workers: int, dask: Any) -> Iterator[int]:
     """Set joblib's backend and yield its number of jobs: local processes, or all of a Dask cluster."""
     import joblib
 
@@ -151,13 +154,30 @@ def _backend(workers: int, dask: str | None) -> Iterator[int]:
         with joblib.parallel_config(backend="loky"):
             yield workers
         return
+    with _client(workers, dask) as client, joblib.parallel_config(backend="dask", client=client):
+        yield -1
+
+
+@contextlib.contextmanager
+def _client(workers: int, dask: Any) -> Iterator[Any]:
+    """A client of the cluster; what this opens it closes, and nothing else."""
     try:
-        from distributed import Client
+        from distributed import Client, LocalCluster
     except ImportError as error:
         raise SweepError("a Dask cluster needs the package distributed: install gqlib[cluster]") from error
-    try:
-        client = Client(dask, timeout=_CONNECT_TIMEOUT)
-    except (OSError, ValueError) as error:
-        raise SweepError(f"no Dask scheduler answers at {dask}: {error}") from error
-    with client, joblib.parallel_config(backend="dask"):
-        yield -1
+    if isinstance(dask, Client):
+        yield dask
+        return
+    with contextlib.ExitStack() as opened:
+        if isinstance(dask, str) and dask == "local":
+            with _interrupts_held():
+                # Dask has no passwords: nothing but this machine can connect, to the dashboard neither.
+                cluster = LocalCluster(
+                    n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+                )
+            dask = opened.enter_context(cluster)
+        try:
+            client = opened.enter_context(Client(dask, timeout=_CONNECT_TIMEOUT))
+        except (OSError, ValueError) as error:
+            raise SweepError(f"no Dask scheduler answers at {dask}: {error}") from error
+        yield client

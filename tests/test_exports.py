@@ -1,0 +1,92 @@
+"""Results for other programs: what is in the tables is what is in the result."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+
+from gqlib.sweeps.exports import export_results, select, tables
+from gqlib.sweeps.names import SweepError
+
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def result() -> xarray.Dataset:
+    """Two settings, three runs, two episodes, and a number too large for netCDF 3."""
+    rng = np.random.default_rng(1)
+    arrays = {
+        "score": (("setting", "run"), rng.random((2, 3))),
+        "diverged": (("setting", "run"), np.array([[True, False, False], [False, False, False]])),
+        "mean": (("setting", "episode"), rng.random((2, 2))),
+        "checksum": (("setting",), np.array([2**32 - 1, 1], dtype=np.uint32)),
+    }
+    coords = {"sigma": ("setting", [0.0, 0.5]), "target": ("setting", ["greedy", "ε-greedy"]), "episode": [1, 2]}
+    return xarray.Dataset(arrays, coords | {"key": ("setting", ["a" * 64, "b" * 64])}, {"seed": 7, "settings": "[]"})
+
+
+def test_there_is_a_table_for_each_set_of_dimensions(result: xarray.Dataset) -> None:
+    found = tables(result)
+    assert list(found) == ["run", "episode", "setting"]
+    assert list(found["run"].columns) == ["setting", "run", "score", "diverged", "sigma", "target"]
+    assert found["run"]["score"].tolist() == result["score"].values.ravel().tolist()
+    assert found["run"]["sigma"].tolist() == [0.0] * 3 + [0.5] * 3
+    assert found["episode"]["episode"].tolist() == [1, 2, 1, 2]
+    with pytest.raises(ValueError, match="'alone' without dimensions"):
+        tables(result.assign(alone=3.0))
+
+
+def test_csv_files_hold_every_digit(result: xarray.Dataset, tmp_path: Path) -> None:
+    written = export_results(tmp_path / "a.csv", result)
+    assert [path.name for path in written] == ["a-run.csv", "a-episode.csv", "a-setting.csv"]
+    with written[0].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["score"]) for row in rows] == result["score"].values.ravel().tolist()
+    assert [row["target"] for row in rows] == ["greedy"] * 3 + ["ε-greedy"] * 3
+    assert b"\r" not in written[0].read_bytes()
+    assert [path.name for path in export_results(tmp_path / "b.csv", result[["mean"]])] == ["b.csv"]
+
+
+def test_netcdf_works_or_says_what_to_install(result: xarray.Dataset, tmp_path: Path) -> None:
+    small = result.drop_vars("checksum")
+    (path,) = export_results(tmp_path / "small.nc", small)
+    with xarray.open_dataset(path) as read:
+        assert read.equals(small)
+        assert read.attrs["seed"] == 7
+    if any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4"))):
+        export_results(tmp_path / "large.nc", result)
+        return
+    with pytest.raises(SweepError, match=r"netCDF 3 cannot hold this .*: python -m pip install h5netcdf"):
+        export_results(tmp_path / "large.nc", result)
+    assert not (tmp_path / "large.nc").exists()
+
+
+def test_parquet_works_or_says_what_to_install(result: xarray.Dataset, tmp_path: Path) -> None:
+    if importlib.util.find_spec("pyarrow") is None:
+        with pytest.raises(SweepError, match="Parquet needs the package pyarrow: python -m pip install pyarrow"):
+            export_results(tmp_path / "a.parquet", result)
+        assert not list(tmp_path.iterdir())
+        return
+    written = export_results(tmp_path / "a.parquet", result)
+    assert pandas.read_parquet(written[0])["score"].tolist() == result["score"].values.ravel().tolist()
+
+
+def test_other_endings_are_refused(result: xarray.Dataset, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the ending of path is '\.xls'.*\.csv"):
+        export_results(tmp_path / "a.xls", result)
+
+
+def test_a_part_is_chosen_by_field_or_by_dimension(result: xarray.Dataset) -> None:
+    assert select(result, "sigma", "0.50")["score"].values.tolist() == result["score"].values[1:].tolist()
+    assert select(result, "target", "ε-greedy").sizes["setting"] == 1
+    assert select(result, "episode", "2")["mean"].values.tolist() == result["mean"].values[:, 1].tolist()
+    assert select(result, "run", "2")["score"].values.tolist() == result["score"].values[:, 2].tolist()
+    with pytest.raises(ValueError, match=r"sigma is 'half'; it should be one of 0\.0, 0\.5"):
+        select(result, "sigma", "half")
+    with pytest.raises(ValueError, match="name is 'alpha'"):
+        select(result, "alpha", "1")
