@@ -33,7 +33,7 @@ Left out: the collision tables of the original ("safe", "super safe"), which pre
 full, its version in C++, which computes in single precision, and input that wraps around. A memory is only a size here.
 
 >>> table = random_table(Random(0))
->>> get_tiles(4, [0.3, -0.4], [1], memory=500, table=table)
+>>> get_tiles(4, [0.3, -0.4], [1], size=500, table=table)
 [1, 402, 346, 285]
 """
 
@@ -194,7 +194,7 @@ def hash_tiles(coordinates: ArrayLike, size: int, table: ArrayLike) -> NDArray[n
 
 
 def get_tiles(
-    num_tilings: int, floats: Sequence[float], ints: Sequence[int] = (), *, memory: int, table: ArrayLike
+    num_tilings: int, floats: Sequence[float], ints: Sequence[int] = (), *, size: int, table: ArrayLike
 ) -> list[int]:
     """Indices of the tiles that contain a point, one per tiling.
 
@@ -202,7 +202,7 @@ def get_tiles(
     ----------
     num_tilings, floats, ints
         As in :func:`tile_coordinates`.
-    memory : int
+    size : int
         Number of indices, at most 2**32.
     table : array_like of int, shape (2048,)
         The random numbers; see :func:`random_table`.
@@ -216,10 +216,10 @@ def get_tiles(
     --------
     The older coder itself, seeded with 0, has these tiles for the mountain car at rest at -0.5, action 1:
 
-    >>> get_tiles(8, [-0.5 / (1.7 / 8), 0.0], [1], memory=512, table=random_table(Random(0)))
+    >>> get_tiles(8, [-0.5 / (1.7 / 8), 0.0], [1], size=512, table=random_table(Random(0)))
     [304, 330, 103, 1, 320, 181, 463, 164]
     """
-    size = check.integer("memory", memory, low=1, high=LARGEST)
+    size = check.integer("size", size, low=1, high=LARGEST)
     indices: list[int] = hash_tiles(tile_coordinates(num_tilings, floats, ints), size, table).tolist()
     return indices
 

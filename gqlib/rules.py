@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["DIVERGED_ABOVE", "LARGEST_WEIGHT", "TIE"]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["DIVERGED_ABOVE", "LARGEST_WEIGHT", "TIE", "tied"]
 
 # Greedy is the first action within `TIE` of the largest value: a lazy engine leaves rounding noise where the exact
 # value is zero, and ties decide actions.
@@ -11,3 +14,15 @@ TIE = 1e-10
 DIVERGED_ABOVE = 1e100
 # In prediction, a weight beyond this has diverged: the run stops there and is counted.
 LARGEST_WEIGHT = 1e10
+
+
+def tied(values: ArrayLike) -> NDArray[np.intp]:
+    """The actions whose values are within `TIE` of the largest, in order; the first is the greedy one.
+
+    Examples
+    --------
+    >>> tied([1.0, 2.0, 2.0 + 1e-11]).tolist()
+    [1, 2]
+    """
+    numbers = np.asarray(values)
+    return np.flatnonzero(numbers >= numbers.max() - TIE)

@@ -26,6 +26,8 @@ __all__ = [
     "SIGMA",
     "START",
     "TARGET",
+    "THETA",
+    "TIES",
     "TRAJECTORY",
     "generator",
     "sequence",
@@ -39,6 +41,8 @@ TARGET = 2  # draws of the target policy, where an algorithm needs them
 SIGMA = 3  # a random sigma
 TRAJECTORY = 4  # transitions of a prediction problem
 HASH = 5  # the random numbers of a tile coder that draws its hash for each run
+TIES = 6  # which of several greedy actions is taken
+THETA = 7  # the first weights
 GYM_EXPLORATION, GYM_ENVIRONMENT = 0, 1
 
 

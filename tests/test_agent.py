@@ -20,7 +20,7 @@ def table(state):
 
 
 def test_coder_gives_the_tiles_of_tiles3():
-    coder = TileCoder([-1.0, 0.0], [1.0, 2.0], 3, tiles_per_side=[4, 8], tilings=8, memory=4096)
+    coder = TileCoder([-1.0, 0.0], [1.0, 2.0], 3, tiles_per_side=[4, 8], tilings=8, size=4096)
     memory = IHT(4096)
     for state in np.random.default_rng(0).uniform([-1.0, 0.0], [1.0, 2.0], (50, 2)):
         scaled = [(state[0] + 1.0) * 2.0, state[1] * 4.0]
@@ -31,7 +31,7 @@ def test_coder_gives_the_tiles_of_tiles3():
 
 
 def test_coder_remembers_cells_without_changing_them():
-    fresh, used = (TileCoder([0.0], [1.0], 2, tiles_per_side=5, tilings=4, memory=256) for _ in range(2))
+    fresh, used = (TileCoder([0.0], [1.0], 2, tiles_per_side=5, tilings=4, size=256) for _ in range(2))
     points = np.random.default_rng(1).random(40)[:, None]
     first = [used.active(x).tolist() for x in points]
     assert [used.active(x).tolist() for x in points] == first
@@ -39,7 +39,7 @@ def test_coder_remembers_cells_without_changing_them():
 
 
 def test_coder_moves_points_to_the_edge_and_counts_what_does_not_fit():
-    coder = TileCoder([0.0], [1.0], 1, tiles_per_side=4, tilings=2, memory=3)
+    coder = TileCoder([0.0], [1.0], 1, tiles_per_side=4, tilings=2, size=3)
     assert (coder([-5.0]) == coder([0.0])).all()
     for x in np.linspace(0, 1, 20):
         coder([x])
@@ -49,7 +49,7 @@ def test_coder_moves_points_to_the_edge_and_counts_what_does_not_fit():
 @pytest.mark.parametrize(
     ("change", "name"),
     [({"high": [0.0]}, "high"), ({"low": [-np.inf]}, "low"), ({"tiles_per_side": 0}, "tiles_per_side"),
-     ({"tiles_per_side": [2, 2]}, "tiles_per_side"), ({"tilings": 0}, "tilings"), ({"memory": 0}, "memory")],
+     ({"tiles_per_side": [2, 2]}, "tiles_per_side"), ({"tilings": 0}, "tilings"), ({"size": 0}, "size")],
 )  # fmt: skip
 def test_coder_refuses(change, name):
     arguments = {"low": [0.0], "high": [1.0], "actions": 2} | change
@@ -177,7 +177,7 @@ def test_play_counts_and_tells_ends_from_cuts():
 
 def test_play_learns_the_corridor_and_is_reproducible():
     def run():
-        coder = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, memory=128)
+        coder = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=128)
         agent = Agent(coder, np.random.default_rng(6), alpha=0.1, eta=0.1, lam=0.8, gamma=1.0)
         return play(Corridor(), agent, 60, seed=1).lengths, play(Corridor(), agent, 1, seed=1, learn=False).lengths
 
@@ -189,7 +189,7 @@ def test_play_learns_the_corridor_and_is_reproducible():
 def test_tile_coder_of_gymnasium_environments():
     import gymnasium
 
-    car = tile_coder(gymnasium.make("MountainCar-v0"), memory=64)
+    car = tile_coder(gymnasium.make("MountainCar-v0"), size=64)
     assert (car.actions, car.size) == (3, 64)
     pole = gymnasium.make("CartPole-v1")
     with pytest.raises(ValueError, match="infinite low"):
@@ -203,7 +203,7 @@ def test_tile_coder_of_gymnasium_environments():
 
 
 def test_gym_runs_depend_on_setting_seed_and_run_index_alone():
-    setting = GymSetting("MountainCar-v0", memory=256, tiles_per_side=4, tilings=4, episodes=2, max_steps=30)
+    setting = GymSetting("MountainCar-v0", size=256, tiles_per_side=4, tilings=4, episodes=2, max_steps=30)
     both = gym_runs(setting, 2, 7, first_run=0)
     second = gym_runs(setting, 1, 7, first_run=1)
     assert both["lengths"].tolist() == [[30, 30], [30, 30]]
@@ -227,7 +227,7 @@ def full_size(coder):
 def test_evaluation_takes_no_memory_and_changes_no_later_learning():
     """A look at values or greedy actions used to number tiles, so that learning went on differently after it."""
     def coder():
-        return TileCoder([0.0, 0.0], [1.0, 1.0], 2, tiles_per_side=4, tilings=4, memory=64)
+        return TileCoder([0.0, 0.0], [1.0, 1.0], 2, tiles_per_side=4, tilings=4, size=64)
 
     plain, watched = (Agent(coder(), np.random.default_rng(0), alpha=0.05) for _ in range(2))
     rng = np.random.default_rng(1)
@@ -246,7 +246,7 @@ def test_evaluation_takes_no_memory_and_changes_no_later_learning():
 
 def test_peeking_gives_the_features_of_tiles_that_were_met_and_of_a_full_memory():
     for memory in (512, 8):
-        coder, rng = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, memory=memory), np.random.default_rng(0)
+        coder, rng = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=memory), np.random.default_rng(0)
         for point in rng.random((40, 1)):
             expected = coder(point)
             count = full_size(coder)
@@ -270,10 +270,10 @@ class Stops(Corridor):
 
 
 def test_an_interrupted_play_keeps_finished_episodes_and_leaves_no_trace():
-    agent = Agent(TileCoder([0.0], [1.0], 2, memory=64), np.random.default_rng(0))
+    agent = Agent(TileCoder([0.0], [1.0], 2, size=64), np.random.default_rng(0))
     with pytest.raises(KeyboardInterrupt) as told:
         play(Stops(), agent, 5, seed=0)
-    whole = Agent(TileCoder([0.0], [1.0], 2, memory=64), np.random.default_rng(0))
+    whole = Agent(TileCoder([0.0], [1.0], 2, size=64), np.random.default_rng(0))
     expected = play(Corridor(), whole, 2, seed=0)
     np.testing.assert_array_equal(told.value.played.lengths, expected.lengths)
     np.testing.assert_array_equal(told.value.played.returns, expected.returns)
@@ -283,7 +283,7 @@ def test_an_interrupted_play_keeps_finished_episodes_and_leaves_no_trace():
 
 def test_a_diverging_setting_is_data_and_blocks_no_sweep(tmp_path):
     box = {"low": (-2.4, -3.0, -0.21, -3.0), "high": (2.4, 3.0, 0.21, 3.0), "episodes": 60, "max_steps": 50}
-    settings = tuple(GymSetting("CartPole-v1", **box, alpha=alpha, memory=64, lam=1.0) for alpha in (0.01, 50.0))
+    settings = tuple(GymSetting("CartPole-v1", **box, alpha=alpha, size=64, lam=1.0) for alpha in (0.01, 50.0))
     sweep = Experiment("gym", "Gym", "gym", settings, 2, 1, "1", runs_per_task=1)
     run_sweep(sweep, Store(tmp_path))
     found = collect(sweep, Store(tmp_path))

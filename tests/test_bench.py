@@ -30,27 +30,71 @@ def test_flush_rule_shows_errors_that_grow_as_the_threshold_falls(monkeypatch):
     assert coarse["relative error"] > 1000 * fine["relative error"]
 
 
-def fake(learning):
+def fake(learning, opening=0.5):
     ratios = {name: bound or 1.0 for name, (_, bound, _) in bench.TARGETS.items()} | {"learning / bare": learning}
     flush = [{"threshold": 1e-3, "nanoseconds": 50.0, "relative error": 1e-13}]
-    return {"engine_version": 1, "times": {"bare loop": 32.0}, "ratios": ratios, "flush": flush, bench.OPENING: 0.5}
+    return {"engine_version": 1, "times": {"bare loop": 32.0}, "ratios": ratios, "flush": flush, bench.OPENING: opening}
 
 
-def test_table_says_which_targets_are_met():
-    assert "NO" not in bench.as_text(fake(1.9))
-    (line,) = [line for line in bench.as_text(fake(2.1)).splitlines() if "NO" in line]
-    assert "bare loop without learning" in line
-    assert "at most 2: NO" in line
+def test_a_row_says_whether_its_bar_is_met():
+    good, bad = (bench.as_text("ratio", "learning / bare", value) for value in (1.9, 2.1))
+    assert good.endswith("at most 2: yes")
+    assert "bare loop without learning" in bad
+    assert bad.endswith("at most 2: NO")
+    assert bench.as_text("ratio", "two workers / one", 1.8).endswith("at least 1.7: yes")
+    assert bench.as_text("time", "bare loop", 32.0).split() == ["bare", "loop", "32.00"]
+    assert bench.as_text("open", bench.OPENING, 2.5).endswith("at most 2: NO")
 
 
-def test_main_prints_table_and_json(monkeypatch, capsys):
-    monkeypatch.setattr(bench, "measure", lambda repeats: fake(1.5 + repeats))
-    bench.main(["--repeats", "2"])
-    text = capsys.readouterr().out
-    assert text.startswith("nanoseconds per step")
-    assert json.loads(text[text.index("{") :])["ratios"]["learning / bare"] == 3.5
-    bench.main(["--json"])
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(fake(8.5)))
+def test_bars_that_are_missed_are_named():
+    assert bench.missed(fake(1.9)) == []
+    assert bench.missed(fake(2.1)) == ["learning / bare"]
+    assert bench.missed(fake(2.1, 3.0)) == ["learning / bare", bench.OPENING]
+
+
+@pytest.mark.parametrize(
+    ("learning", "code", "verdict"), [(1.5, 0, "all bars are met"), (9.0, 1, "missed: learning / bare")]
+)
+def test_rows_are_printed_as_they_come_and_json_only_when_asked_for(monkeypatch, capsys, learning, code, verdict):
+    printed = []
+
+    def measure(repeats, tell=lambda *row: None):
+        assert repeats == 2
+        tell("time", "bare loop", 32.0)
+        printed.append(capsys.readouterr().out)
+        tell("ratio", "learning / bare", learning)
+        return fake(learning)
+
+    monkeypatch.setattr(bench, "measure", measure)
+    assert bench.bench(2, as_json=False) == code
+    rest = capsys.readouterr().out
+    assert printed[0].splitlines()[0] == "nanoseconds per step"
+    assert "bare loop" in printed[0]  # before the next row is measured
+    assert rest.splitlines()[1] == "ratios"
+    assert rest.splitlines()[-1] == verdict
+    assert "{" not in printed[0] + rest
+    assert bench.bench(2, as_json=True) == code
+    wanted = fake(learning) | {"missed": bench.missed(fake(learning))}
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(wanted))
+
+
+def test_every_row_of_the_result_is_told_once(monkeypatch):
+    """With made-up times: what is measured has its own tests."""
+    monkeypatch.setattr(bench, "best", lambda work, repeats, clock=None: 10.0 * repeats)
+    monkeypatch.setattr(bench, "two_workers", lambda repeats: 1.9)
+    monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 200.0}})
+    monkeypatch.setattr(bench, "cost_of_a", lambda repeats: {"A_ratio": 2.0})
+    monkeypatch.setattr(bench, "seconds_to_open", lambda repeats: 0.5)
+    monkeypatch.setattr(bench, "BASE", replace(bench.BASE, max_steps=50, episodes=1))
+    rows = []
+    result = bench.measure(5, lambda *row: rows.append(row))
+    assert [row[1:] for row in rows if row[0] == "time"] == list(result["times"].items())
+    assert [row[1:] for row in rows if row[0] == "ratio"] == list(result["ratios"].items())
+    assert len([row for row in rows if row[0] == "flush"]) == len(result["flush"]) == 7
+    assert rows[-1] == ("open", bench.OPENING, 0.5)
+    assert result["times"]["compiled"] == 50.0
+    assert result["times"]["dense NumPy reference"] == 30.0  # what takes long is measured three times at most
+    assert set(result["ratios"]) <= set(bench.TARGETS)
 
 
 def test_two_workers_are_compared_on_the_same_tasks(monkeypatch):

@@ -13,6 +13,7 @@ import pytest
 
 from gqlib.control import ControlSetting, reference, run_control
 from gqlib.control.run import _checksum
+from gqlib.control.tile_tables import make_coder
 from gqlib.domains import mountain_car
 from gqlib.fast.rng import uniform
 from gqlib.seeds import START, words
@@ -81,6 +82,7 @@ def test_every_field_enters_the_key():
         "sigma": 0.1, "lam": 0.5, "gamma": 0.9, "alpha": 0.01, "eta": 0.5, "epsilon": 0.2, "target": "epsilon-greedy",
         "p": 512, "tilings": 16, "memory": "iht", "max_steps": 10, "episodes": 7, "v": "lagged",
         "method": "semi-gradient", "sigma_noise": 0.01, "sigma_drawn": "run", "sigma_clipped": True, "sigma_decay": 0.9,
+        "ties": "random", "start": "bottom", "theta0": 1.0, "theta0_noise": 0.1,
     }  # fmt: skip
     assert set(other) == {field.name for field in dataclasses.fields(ControlSetting)}
     keys = {ControlSetting(**{name: value}).key for name, value in other.items()} | {ControlSetting().key}
@@ -206,7 +208,7 @@ def test_reference_pieces():
     np.testing.assert_allclose(reference.target_policy(ControlSetting(), 1), [0, 1, 0])
     assert reference.greedy_action(np.array([1.0, 1.0 + 1e-11, 0.0])) == 0
     assert reference.greedy_action(np.array([1.0, 1.0 + 1e-9, 0.0])) == 1
-    phis = reference.features(ControlSetting(p=64), 64, -0.5, 0.0)
+    phis = reference.features(ControlSetting(p=64), make_coder("int", 64, 8), -0.5, 0.0)
     assert phis.shape == (3, 64)
     assert (phis.sum(axis=1) == 8).all()
 

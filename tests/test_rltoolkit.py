@@ -90,7 +90,7 @@ def test_reference_indices(name):
     size, tilings = (int(part) for part in name.removeprefix("mem").split("_tilings"))
     for (x, v, action), expected in zip(ORACLE["inputs_x_v_a"], ORACLE["int"][name], strict=True):
         floats = in_tile_widths(x, v)
-        assert get_tiles(tilings, floats, [action], memory=size, table=TABLE) == expected
+        assert get_tiles(tilings, floats, [action], size=size, table=TABLE) == expected
         rows = tile_coordinates(tilings, floats, [action])
         assert [hash_tile(row.tolist(), size, TABLE) for row in rows] == expected
         assert [slow_hash(row, size, TABLE) for row in slow_coordinates(tilings, floats, [action])] == expected
@@ -109,7 +109,7 @@ def test_agrees_with_the_slow_coder(tilings, floats, ints, size):
     expected = slow_coordinates(tilings, floats, ints)
     assert tile_coordinates(tilings, floats, ints).tolist() == expected
     indices = [slow_hash(row, size, TABLE) for row in expected]
-    assert get_tiles(tilings, floats, ints, memory=size, table=TABLE) == indices
+    assert get_tiles(tilings, floats, ints, size=size, table=TABLE) == indices
 
 
 @pytest.mark.parametrize("tilings", [3, 5, 6, 12])
@@ -136,7 +136,7 @@ def test_whole_tiles_move_the_coordinates_by_whole_tiles(tilings, x, y, m, n):
 @pytest.mark.parametrize("tilings", [4, 6, 8, 16])
 def test_space_closes_where_the_table_does(tilings):
     period = 2048 // gcd(tilings, 2048)
-    call = {"memory": 2**20, "table": TABLE}
+    call = {"size": 2**20, "table": TABLE}
     here = get_tiles(tilings, [0.25, -0.75], [1], **call)
     assert get_tiles(tilings, [0.25 + period, -0.75 - 3 * period], [1], **call) == here
     for tiles in range(1, period):
@@ -170,15 +170,15 @@ def test_an_action_shifts_every_index_by_the_same_number():
     for action in (1, 2):
         shift = int(TABLE[3 * 449 + action]) - int(TABLE[3 * 449])
         for point in points:
-            plain = get_tiles(8, point, [0], memory=512, table=TABLE)
-            assert get_tiles(8, point, [action], memory=512, table=TABLE) == [(i + shift) % 512 for i in plain]
+            plain = get_tiles(8, point, [0], size=512, table=TABLE)
+            assert get_tiles(8, point, [action], size=512, table=TABLE) == [(i + shift) % 512 for i in plain]
 
 
 def test_actions_whose_entries_agree_share_every_tile():
     table = TABLE.copy()
     table[3 * 449 + 1] = table[3 * 449] + 5 * 512
     for point in np.random.default_rng(8).uniform(-6, 4, (50, 2)):
-        here, other, third = (get_tiles(8, point, [a], memory=512, table=table) for a in range(3))
+        here, other, third = (get_tiles(8, point, [a], size=512, table=table) for a in range(3))
         assert here == other != third
 
 
@@ -268,8 +268,8 @@ def test_inputs_stay_as_they_were():
 
 
 def test_small_cases():
-    assert get_tiles(4, [0.3, 7.1], memory=1, table=TABLE) == [0, 0, 0, 0]
-    assert get_tiles(1, [], memory=2**29, table=TABLE) == [int(TABLE[0])]
+    assert get_tiles(4, [0.3, 7.1], size=1, table=TABLE) == [0, 0, 0, 0]
+    assert get_tiles(1, [], size=2**29, table=TABLE) == [int(TABLE[0])]
     assert tile_coordinates(3, [], [5]).tolist() == [[0, 5], [1, 5], [2, 5]]
     assert tile_coordinates(1, [-0.5]).tolist() == [[-1, 0]]
     # The largest floats: 2**53 steps, in which neighbours still differ by one.
@@ -327,9 +327,9 @@ def test_small_cases():
             r"^table has the entry -\d+; every entry should be from 0",
         ),
         (lambda: hash_tiles([[1]], 10, TABLE + 2**32), r"^table has the entry \d+; .* to 4294967295"),
-        (lambda: get_tiles(8, [0.1], memory=0, table=TABLE), r"^memory is 0; it should be from 1"),
-        (lambda: get_tiles(8, [0.1], memory=2**32 + 1, table=TABLE), r"^memory is 4294967297"),
-        (lambda: get_tiles(8, [0.1], memory=None, table=TABLE), r"^memory is None; it should be a whole number"),
+        (lambda: get_tiles(8, [0.1], size=0, table=TABLE), r"^size is 0; it should be from 1"),
+        (lambda: get_tiles(8, [0.1], size=2**32 + 1, table=TABLE), r"^size is 4294967297"),
+        (lambda: get_tiles(8, [0.1], size=None, table=TABLE), r"^size is None; it should be a whole number"),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gqlib.control import tile_tables
-from gqlib.control.tile_tables import make_memory, scaled, tile_table
+from gqlib.control.tile_tables import make_coder, make_memory, scaled, tile_table
 from gqlib.tiles3 import IHT, tiles, tileswrap
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "tiles3.json").read_text())["tiles3"]
@@ -208,3 +208,21 @@ def test_a_full_table_counts_every_tile_that_came_too_late():
 
 def test_a_memory_of_one_place_holds_everything():
     assert tiles(1, 4, [0.3, 7.1]) == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("memory", ["salted", "rltoolkit"])
+def test_tables_that_are_drawn_hold_what_their_coder_says_and_differ_from_run_to_run(memory):
+    rng = np.random.default_rng(8)
+    tables = [tile_table(512, 8, memory, seed=3, run=run) for run in range(3)]
+    for run, table in enumerate(tables):
+        code = make_coder(memory, 512, 8, seed=3, run=run)
+        for x, v, a in rng.random((60, 3)) * (1.7, 0.14, 3) - (1.2, 0.07, 0):
+            assert table.indices(x, v, int(a)) == code(scaled(x, v), int(a))
+    # Places are numbered as they first occur, so rows are equal only if the same tiles collide.
+    assert not np.array_equal(tables[0].rows, tables[1].rows)
+    assert tile_table(512, 8, memory, seed=3, run=1) is tables[1]
+
+
+def test_drawn_memories_have_no_table_of_their_own():
+    with pytest.raises(ValueError, match="memory is 'salted'"):
+        make_memory("salted", 512, 8)

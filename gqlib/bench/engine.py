@@ -6,12 +6,12 @@ costs, not what else the machine was doing. Two workers and one are compared by 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -29,7 +29,9 @@ from gqlib.fast._control import FLUSH_BELOW
 SEED = 1
 BASE = ControlSetting(alpha=0.0005, episodes=40)
 DENSE_SIZES = (512, 2048, 16384)
-OPENING = "seconds to open a store of 30,000 runs"
+OPENING, OPENING_BOUND = "seconds to open a store of 30,000 runs", 2.0
+
+Tell = Callable[[str, str, float], Any]  # called with the kind of a row, its name and its value
 
 # name: (what is measured, bound, whether the ratio should be at least or at most that)
 TARGETS = {
@@ -117,7 +119,9 @@ def two_workers(repeats: int, tasks: int = 8, runs: int = 16) -> float:
     return speed(2) / one
 
 
-def flush_rule(thresholds: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-12)) -> list[dict[str, float]]:
+def flush_rule(
+    thresholds: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-12), tell: Tell = lambda *row: None
+) -> list[dict[str, float]]:
     """What the flush threshold costs and what it does to the weights, against the dense NumPy reference."""
     short = replace(BASE, episodes=1, max_steps=2000, p=512)
     exact = import_module("gqlib.control.reference").one_run(short, SEED, 0)[2]
@@ -130,16 +134,19 @@ def flush_rule(thresholds: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8
         theta = one_run(short, SEED, 0, flush_below=threshold)[2]
         error = float(np.abs(theta - exact).max() / np.abs(exact).max())
         rows.append({"threshold": threshold, "nanoseconds": best(work, 3), "relative error": error})
+        tell("flush", f"{threshold:<10g} (relative error of theta {error:.1e})", rows[-1]["nanoseconds"])
     return rows
 
 
-def measure(repeats: int = 7) -> dict[str, Any]:
+def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
     """All times in nanoseconds per step, and the ratios.
 
     Parameters
     ----------
     repeats : int
         Number of measurements, of which the best counts.
+    tell : callable
+        Called with every row as soon as it is measured: its kind ("time", "ratio", "flush", "open"), name and value.
 
     Returns
     -------
@@ -148,75 +155,107 @@ def measure(repeats: int = 7) -> dict[str, Any]:
     """
     soft = replace(BASE, target="epsilon-greedy")
     noisy = replace(BASE, sigma_noise=0.01)
-    sizes = {p: replace(BASE, p=p) for p in DENSE_SIZES}
-    times = {
-        "bare loop": best(bare(BASE), repeats),
-        "compiled": best(learning(BASE), repeats),
-        "bare loop, epsilon-greedy": best(bare(soft), repeats),
-        "compiled, epsilon-greedy target": best(learning(soft), repeats),
-        "compiled, dynamic sigma": best(learning(noisy), repeats),
-        "compiled, 16 tilings": best(learning(replace(BASE, tilings=16)), repeats),
-        "dense NumPy reference": best(reference(BASE), 3),
+    few = min(3, repeats)  # what takes long is measured less often
+    works: dict[str, tuple[Callable[[], Callable[[], int]], int]] = {
+        "bare loop": (lambda: bare(BASE), repeats),
+        "compiled": (lambda: learning(BASE), repeats),
+        "bare loop, epsilon-greedy": (lambda: bare(soft), repeats),
+        "compiled, epsilon-greedy target": (lambda: learning(soft), repeats),
+        "compiled, dynamic sigma": (lambda: learning(noisy), repeats),
+        "compiled, 16 tilings": (lambda: learning(replace(BASE, tilings=16)), repeats),
+        "dense NumPy reference": (lambda: reference(BASE), few),
     }
-    for p, setting in sizes.items():
-        times[f"compiled, p = {p}"] = best(learning(setting), repeats)
-        times[f"compiled dense, p = {p}"] = best(dense(replace(setting, episodes=4)), 3)
-    ratios = {
-        "learning / bare": times["compiled"] / times["bare loop"],
-        "learning / bare, epsilon-greedy": times["compiled, epsilon-greedy target"]
-        / times["bare loop, epsilon-greedy"],
-        "learning / bare, dynamic sigma": times["compiled, dynamic sigma"] / times["bare loop"],
-        "NumPy / compiled": times["dense NumPy reference"] / times["compiled"],
-        **{
-            f"dense / lazy, p = {p}": times[f"compiled dense, p = {p}"] / times[f"compiled, p = {p}"] for p in sizes
-        },
-        "p = 16384 / p = 512": times["compiled, p = 16384"] / times["compiled, p = 512"],
-        "16 tilings / 8 tilings": times["compiled, 16 tilings"] / times["compiled"],
-        "two workers / one": two_workers(3),
-        **{f"prediction, {name}": row["ratio"] for name, row in prediction_ratios(repeats).items()},
-        "A / solve": cost_of_a()["A_ratio"],
-    }
-    opening = seconds_to_open()
-    return {
-        "engine_version": ENGINE_VERSION,
-        "times": times,
-        "ratios": ratios,
-        "flush": flush_rule(),
-        OPENING: opening,
-    }
+    for p in DENSE_SIZES:
+        works[f"compiled, p = {p}"] = (partial(learning, replace(BASE, p=p)), repeats)
+        works[f"compiled dense, p = {p}"] = (partial(dense, replace(BASE, p=p, episodes=4)), few)
+    times = {}
+    for name, (prepare, times_over) in works.items():
+        times[name] = best(prepare(), times_over)
+        tell("time", name, times[name])
+    ratios: dict[str, float] = {}
+
+    def add(name: str, value: float) -> None:
+        ratios[name] = value
+        tell("ratio", name, value)
+
+    add("learning / bare", times["compiled"] / times["bare loop"])
+    soft_ratio = times["compiled, epsilon-greedy target"] / times["bare loop, epsilon-greedy"]
+    add("learning / bare, epsilon-greedy", soft_ratio)
+    add("learning / bare, dynamic sigma", times["compiled, dynamic sigma"] / times["bare loop"])
+    add("NumPy / compiled", times["dense NumPy reference"] / times["compiled"])
+    for p in DENSE_SIZES:
+        add(f"dense / lazy, p = {p}", times[f"compiled dense, p = {p}"] / times[f"compiled, p = {p}"])
+    add("p = 16384 / p = 512", times["compiled, p = 16384"] / times["compiled, p = 512"])
+    add("16 tilings / 8 tilings", times["compiled, 16 tilings"] / times["compiled"])
+    add("two workers / one", two_workers(few))
+    for name, row in prediction_ratios(repeats).items():
+        add(f"prediction, {name}", row["ratio"])
+    add("A / solve", cost_of_a(repeats=few)["A_ratio"])
+    flush = flush_rule(tell=tell)
+    opening = seconds_to_open(few)
+    tell("open", OPENING, opening)
+    return {"engine_version": ENGINE_VERSION, "times": times, "ratios": ratios, "flush": flush, OPENING: opening}
 
 
-def as_text(result: dict[str, Any]) -> str:
-    """The result as text."""
-    lines = ["nanoseconds per step"]
-    lines += [f"  {name:<62} {value:>10.1f}" for name, value in result["times"].items()]
-    lines += ["", "ratios"]
-    for name, value in result["ratios"].items():
+HEADS = {
+    "time": "nanoseconds per step",
+    "ratio": "ratios",
+    "flush": f"nanoseconds per step, flushed when c is below ... (chosen: {FLUSH_BELOW:g})",
+    "open": "the store",
+}
+
+
+def as_text(kind: str, name: str, value: float) -> str:
+    """A row as text, with what it should be where there is a bar.
+
+    Examples
+    --------
+    >>> " ".join(as_text("ratio", "learning / bare", 2.1).split())
+    'compiled learning step / bare loop without learning 2.10 at most 2: NO'
+    """
+    if kind == "ratio":
         text, bound, sense = TARGETS[name]
-        verdict = ""
-        if bound is not None:
-            met = value >= bound if sense == "at least" else value <= bound
-            verdict = f"{sense} {bound:g}: {'yes' if met else 'NO'}"
-        lines.append(f"  {text:<62} {value:>10.2f}   {verdict}")
-    lines += ["", f"flush when c is below ...       (chosen: {FLUSH_BELOW:g})"]
-    for row in result["flush"]:
-        cost, error = row["nanoseconds"], row["relative error"]
-        lines.append(f"  {row['threshold']:<10g} {cost:>8.1f} ns   relative error of theta {error:.1e}")
-    lines += ["", f"opening a finished store of 30,000 runs takes {result[OPENING]:.2f} s (at most 2)"]
-    return "\n".join(lines)
+    else:
+        text, bound, sense = name, OPENING_BOUND if kind == "open" else None, "at most"
+    verdict = "" if bound is None else f"{sense} {bound:g}: {'yes' if _met(value, bound, sense) else 'NO'}"
+    return f"  {text:<62} {value:>10.2f}   {verdict}".rstrip()
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure and print: a table, then the same as JSON; with ``--json``, the JSON alone."""
-    parser = argparse.ArgumentParser(prog="gq bench", description="Measure the engine, as ratios.")
-    parser.add_argument("--json", action="store_true", help="print JSON only")
-    parser.add_argument("--repeats", type=int, default=7, help="measurements of which the best counts")
-    arguments = parser.parse_args(argv)
-    result = measure(arguments.repeats)
-    if not arguments.json:
-        print(as_text(result), end="\n\n")
-    print(json.dumps(result, indent=2))
+def _met(value: float, bound: float, sense: str) -> bool:
+    return value >= bound if sense == "at least" else value <= bound
 
 
-if __name__ == "__main__":
-    main()
+def missed(result: dict[str, Any]) -> list[str]:
+    """The names of the bars that a result of `measure` does not meet."""
+    bars = {**TARGETS, OPENING: (OPENING, OPENING_BOUND, "at most")}
+    values = {**result["ratios"], OPENING: result[OPENING]}
+    return [
+        name
+        for name, value in values.items()
+        for _, bound, sense in [bars[name]]
+        if bound is not None and not _met(value, bound, sense)
+    ]
+
+
+class _Printer:
+    """Prints every row as it comes, and a head before the first of a kind."""
+
+    kind = ""
+
+    def __call__(self, kind: str, name: str, value: float) -> None:
+        if kind != self.kind:
+            print(f"{'' if not self.kind else chr(10)}{HEADS[kind]}")
+            self.kind = kind
+        print(as_text(kind, name, value), flush=True)
+
+
+def bench(repeats: int, *, as_json: bool) -> int:
+    """Measure and print: rows as they come, or JSON at the end. Returns 1 if a bar is missed, otherwise 0."""
+    result = measure(repeats) if as_json else measure(repeats, _Printer())
+    bad = missed(result)
+    print(json.dumps(result | {"missed": bad}, indent=2) if as_json else _verdict(bad))
+    return 1 if bad else 0
+
+
+def _verdict(bad: list[str]) -> str:
+    return f"\nmissed: {'; '.join(bad)}" if bad else "\nall bars are met"

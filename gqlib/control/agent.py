@@ -26,7 +26,7 @@ from gqlib._validate import Array
 from gqlib.control.setting import TARGETS
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import corrected_gq_step
-from gqlib.rules import TIE
+from gqlib.rules import tied
 from gqlib.tiles3 import IHT, tiles
 
 __all__ = ["Agent", "TileCoder"]
@@ -45,12 +45,12 @@ class TileCoder:
         How many tiles span the box along each dimension.
     tilings : int
         Number of tilings, and so of active features; a power of two that is at least 4n is advised.
-    memory : int
-        Number of features d. Tiles are numbered as they are met; beyond `memory` of them, they share (`overfull`).
+    size : int
+        Number of features d. Tiles are numbered as they are met; beyond `size` of them, they share (`overfull`).
 
     Examples
     --------
-    >>> coder = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=2, memory=16)
+    >>> coder = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=2, size=16)
     >>> coder([0.3]).sum(axis=1).tolist(), coder.size, coder.overfull
     ([2.0, 2.0], 16, 0)
     >>> coder.active([0.3]).shape  # two actions, two tilings
@@ -67,7 +67,7 @@ class TileCoder:
         *,
         tiles_per_side: ArrayLike = 8,
         tilings: int = 8,
-        memory: int = 4096,
+        size: int = 4096,
     ) -> None:
         self.low = check.array("low", low, (None,))
         self.high = check.array("high", high, self.low.shape)
@@ -83,11 +83,11 @@ class TileCoder:
         self.scale = sides / (self.high - self.low)
         self.actions = check.integer("actions", actions, low=1)
         self.tilings = check.integer("tilings", tilings, low=1)
-        memory = check.integer("memory", memory, low=1)
-        check.room("memory", memory, memory)
-        check.room("actions", self.actions, self.actions * memory)
+        size = check.integer("size", size, low=1)
+        check.room("size", size, size)
+        check.room("actions", self.actions, self.actions * size)
         check.room("tilings", self.tilings, self.actions * self.tilings)
-        self._table = IHT(memory)
+        self._table = IHT(size)
         self._known: dict[tuple[int, ...], np.typing.NDArray[np.intp]] = {}
 
     @property
@@ -227,17 +227,17 @@ class Agent:
 
     def greedy(self, state: Any) -> int:
         """The first action within 1e-10 of the best."""
-        return _first_best(self.values(state))
+        return int(tied(self.values(state))[0])
 
     def act(self, state: Any) -> int:
         """An ε-greedy action; one uniform number decides whether to explore and one which action to try."""
         values = self._valued(self._phi(state))
         explore, which = self.rng.random(2)
-        return int(which * len(values)) if explore < self.epsilon else _first_best(values)
+        return int(which * len(values)) if explore < self.epsilon else int(tied(values)[0])
 
     def _policies(self, values: Array) -> tuple[Array, Array]:
         """μ and π in a state with these values."""
-        best = np.arange(len(values)) == _first_best(values)
+        best = np.arange(len(values)) == tied(values)[0]
         mu = self.epsilon / len(values) + (1.0 - self.epsilon) * best
         return mu, (best.astype(np.float64) if self.target == "greedy" else mu)
 
@@ -272,7 +272,3 @@ class Agent:
         """Forget the trace."""
         if self._weights is not None:
             self._weights = (self._weights[0], self._weights[1], np.zeros_like(self._weights[2]))
-
-
-def _first_best(values: Array) -> int:
-    return int(np.argmax(values >= values.max() - TIE))

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
+from numba.core.event import Listener, install_listener
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
-from gqlib.control.setting import ControlSetting
+from gqlib.control.setting import ControlSetting, first_weights
 from gqlib.control.tile_tables import TileTable, tile_table
 from gqlib.fast import _control as kernel
-from gqlib.fast._records import OFF, ON, Limits, Memory, Rates, Sigma, Streams, Target, World
-from gqlib.seeds import BEHAVIOUR, SIGMA, START, words
+from gqlib.fast._car import STARTS
+from gqlib.fast._records import OFF, ON, Limits, Memory, Opening, Rates, Sigma, Streams, Target, World
+from gqlib.seeds import BEHAVIOUR, SIGMA, START, TIES, words
 
 
 def grid_of(table: TileTable) -> NDArray[np.float64]:
@@ -41,8 +43,14 @@ def streams_of(seed: int, run: int) -> Streams:
 
 def rates_of(setting: ControlSetting) -> Rates:
     """The numbers of a setting that the kernels share; without a gradient, eta is zero."""
-    eta = setting.eta if setting.method == "gradient" else 0.0
+    eta = 0.0 if setting.method == "semi-gradient" else setting.eta
     return Rates(setting.lam, setting.gamma, setting.alpha, eta, setting.epsilon)
+
+
+def target_of(setting: ControlSetting) -> Target:
+    """The target policy of a setting, and whether sampled features are weighted by its importance ratios."""
+    soft, share = (ON, setting.epsilon / 3.0) if setting.target == "epsilon-greedy" else (OFF, 0.0)
+    return Target(soft, share, ON if setting.method == "corrected" else OFF)
 
 
 def one_run(
@@ -59,15 +67,17 @@ def one_run(
     check.instance("setting", setting, ControlSetting)
     # Zero would never flush: where lambda is zero, c would stay there and ever more rows would be listed as live.
     flush_below = check.scalar("flush_below", flush_below, low=0.0, high=1.0, open_low=True)
-    _compiled(setting.tilings, setting.target, setting.v)
+    _compiled(setting.tilings, setting.target, setting.v, setting.method == "corrected", setting.ties)
     return _call(setting, seed, run, flush_below)
 
 
 def _call(
     setting: ControlSetting, seed: int, run: int, flush_below: float
 ) -> tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]:
-    table = tile_table(setting.p, setting.tilings, setting.memory)
+    table = tile_table(setting.p, setting.tilings, setting.memory, seed=seed, run=run)
     weights = np.zeros((len(table.used), 4))
+    theta, omega = first_weights(setting, seed, run), np.zeros(setting.p)
+    weights[:, 0] = theta[table.used]
     live, steps = np.empty(len(table.used), dtype=np.uint32), np.zeros(setting.episodes, dtype=np.int32)
     drawn, stream = kernel.DRAWN[setting.sigma_drawn], words(seed, run, SIGMA)
     diverged_in = kernel.run(
@@ -76,31 +86,52 @@ def _call(
         streams_of(seed, run),
         Sigma(setting.sigma, setting.sigma_noise, drawn, setting.sigma_clipped, setting.sigma_decay, stream),
         rates_of(setting),
-        Target(ON, setting.epsilon / 3.0) if setting.target == "epsilon-greedy" else Target(OFF, 0.0),
+        target_of(setting),
         ON if setting.v == "lagged" else OFF,
         Limits(setting.max_steps, flush_below),
+        Opening(STARTS[setting.start], ON if setting.ties == "random" else OFF, words(seed, run, TIES)),
     )
-    theta, omega = np.zeros(setting.p), np.zeros(setting.p)
     theta[table.used], omega[table.used] = weights[:, 0], weights[:, 2]
     return steps, int(diverged_in), theta, omega
 
 
 @cache
-def _compiled(tilings: int, target: str, v: str) -> None:
+def _compiled(tilings: int, target: str, v: str, corrected: bool, ties: str) -> None:
     """Compile the kernel for these options, or load it from disk, by taking one step of a run."""
-    one_step = ControlSetting(tilings=tilings, target=target, v=v, episodes=1, max_steps=1)
+    method = "corrected" if corrected else "gradient"
+    one_step = ControlSetting(
+        tilings=tilings, target=target, v=v, method=method, ties=ties, episodes=1, max_steps=1
+    )
     with notice(f"compiling the engine for {tilings} tilings, once after installation ..."):
         _call(one_step, 0, 0, kernel.FLUSH_BELOW)
 
 
+class _OnCompile(Listener):  # type: ignore[misc]
+    """Calls a function when Numba begins to compile, which it does not where the code is on disk."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.call: Callable[[], object] | None = call
+
+    def on_start(self, event: object) -> None:
+        """Called when something is compiled; parts of it follow."""
+        if self.call is not None:
+            self.call()
+            self.call = None
+
+    def on_end(self, event: object) -> None:
+        """Called when it is done."""
+
+
 @contextmanager
 def notice(text: str, after: float = 1.0) -> Iterator[None]:
-    """On a terminal, say what is going on if it takes longer than `after` seconds; elsewhere, stay silent."""
+    """On a terminal, say so if something is compiled and takes longer than `after` seconds; elsewhere, stay silent."""
     timer = threading.Timer(after, print, args=(f"gqlib: {text}",), kwargs={"file": sys.stderr, "flush": True})
     timer.daemon = True
-    if sys.stderr.isatty():
-        timer.start()
-    try:
+    if not sys.stderr.isatty():
         yield
+        return
+    try:
+        with install_listener("numba:compile", _OnCompile(timer.start)):
+            yield
     finally:
         timer.cancel()

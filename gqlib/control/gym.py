@@ -33,7 +33,7 @@ class Played:
     --------
     >>> import gymnasium
     >>> env = gymnasium.make("CartPole-v1", max_episode_steps=3)  # no pole falls in three steps
-    >>> coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], memory=512)
+    >>> coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], size=512)
     >>> played = play(env, Agent(coder, np.random.default_rng(0)), 2, seed=0)
     >>> played.returns.tolist(), played.lengths.tolist(), played.truncated.tolist()
     ([3.0, 3.0], [3, 3], [True, True])
@@ -89,7 +89,7 @@ def tile_coder(
     Examples
     --------
     >>> import gymnasium
-    >>> coder = tile_coder(gymnasium.make("MountainCar-v0"), memory=2048)
+    >>> coder = tile_coder(gymnasium.make("MountainCar-v0"), size=2048)
     >>> coder.low.round(2).tolist(), coder.actions
     ([-1.2, -0.07], 3)
     """
@@ -134,7 +134,7 @@ def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True
     --------
     >>> import gymnasium
     >>> env = gymnasium.make("CartPole-v1")
-    >>> coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], memory=512)
+    >>> coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], size=512)
     >>> played = play(env, Agent(coder, np.random.default_rng(0)), 2, seed=0)
     >>> bool((played.returns == played.lengths).all())
     True
@@ -182,7 +182,7 @@ class GymSetting(Setting):
         The name by which Gymnasium knows it.
     options : str
         Arguments of `gymnasium.make` as JSON.
-    low, high, tiles_per_side, tilings, memory
+    low, high, tiles_per_side, tilings, size
         For the tile coder; empty corners stand for the environment's own.
     sigma, lam, gamma, alpha, eta, epsilon, target, corrected
         As in `gqlib.control.agent.Agent`.
@@ -202,7 +202,7 @@ class GymSetting(Setting):
     high: tuple[float, ...] = ()
     tiles_per_side: int | tuple[int, ...] = 8
     tilings: int = 8
-    memory: int = 2048
+    size: int = 2048
     sigma: float = 0.0
     lam: float = 0.9
     gamma: float = 0.99
@@ -234,7 +234,7 @@ class GymSetting(Setting):
             "target": check.choice("target", self.target, TARGETS),
             "corrected": check.flag("corrected", self.corrected),
         }
-        for name in ("tilings", "memory", "episodes", "max_steps"):
+        for name in ("tilings", "size", "episodes", "max_steps"):
             checked[name] = check.integer(name, getattr(self, name), low=1)
             check.room(name, checked[name], checked[name])
         for name in ("sigma", "lam", "gamma", "epsilon"):
@@ -267,7 +267,8 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
     [[3.0, 3.0]]
     """
     check.instance("setting", setting, GymSetting)
-    import gymnasium
+    with check.package("gymnasium", "gym"):
+        import gymnasium
 
     runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
     first_run = check.integer("first_run", first_run, low=0)
@@ -282,7 +283,7 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
             high=setting.high or None,
             tiles_per_side=setting.tiles_per_side,
             tilings=setting.tilings,
-            memory=setting.memory,
+            size=setting.size,
         )
         rng = seeds.generator(seed, run, seeds.GYM_EXPLORATION)
         world = seeds.sequence(seed, run, seeds.GYM_ENVIRONMENT)

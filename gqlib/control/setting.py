@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib.learners.sigma import SigmaFields
+from gqlib.seeds import THETA, generator
 from gqlib.sweeps.setting import Setting
 
-__all__ = ["ControlSetting"]
+__all__ = ["ControlSetting", "first_weights"]
 
 TARGETS = ("greedy", "epsilon-greedy")
-MEMORIES = ("int", "iht")
+FIXED_MEMORIES = ("int", "iht")  # the same in every run
+MEMORIES = (*FIXED_MEMORIES, "salted", "rltoolkit")
 V_TIMES = ("same-step", "lagged")
-METHODS = ("gradient", "semi-gradient")
+METHODS = ("gradient", "semi-gradient", "corrected")
+TIES = ("first", "random")
+STARTS = ("valley", "bottom", "anywhere")
 LARGEST_MEMORY = 2**16  # the engine stores indices in 16 bits
 MOST_TILINGS = 32
 
@@ -39,8 +46,9 @@ class ControlSetting(SigmaFields, Setting):
         Size of the tile coder's memory, the number of features.
     tilings : int
         Number of tilings of 8 x 8 tiles.
-    memory : {"int", "iht"}
-        How tiles become indices: hashed, or numbered in a stated order (`gqlib.control.tile_tables`).
+    memory : {"int", "iht", "salted", "rltoolkit"}
+        How tiles become indices: hashed, numbered in a stated order, or hashed anew for each run, by tiles3 or by
+        the RLtoolkit's coder (`gqlib.control.tile_tables`).
     max_steps : int
         Step limit of an episode; the last update still bootstraps.
     episodes : int
@@ -48,8 +56,17 @@ class ControlSetting(SigmaFields, Setting):
     v : {"same-step", "lagged"}
         Which v the update of theta uses: that of the same step, Eq. (26), or that of the previous step, as
         Algorithm 1 is printed.
-    method : {"gradient", "semi-gradient"}
-        GQ(sigma, lambda), or theta + alpha delta e alone (with sigma = 1: Sarsa(lambda)).
+    method : {"gradient", "semi-gradient", "corrected"}
+        GQ(sigma, lambda); or theta + alpha delta e alone (with sigma = 1: Sarsa(lambda), with sigma = 0 and an
+        epsilon-greedy target: Expected Sarsa(lambda)); or GQ(sigma, lambda) with importance ratios on sampled
+        features (`gqlib.learners.corrected`), which needs a greedy target and v of the same step.
+    ties : {"first", "random"}
+        Which of several greedy actions is taken.
+    start : {"valley", "bottom", "anywhere"}
+        Where an episode starts: at rest between -0.6 and -0.4, at rest at -0.5, or at any position left of the goal
+        with any velocity.
+    theta0, theta0_noise : float
+        Mean and standard deviation of the weights at first, drawn for each run.
     sigma, sigma_noise, sigma_drawn, sigma_clipped, sigma_decay
         Degree of sampling, in [0, 1], and how it changes: see `gqlib.learners.sigma.SigmaFields`.
 
@@ -62,6 +79,8 @@ class ControlSetting(SigmaFields, Setting):
     >>> setting.key[:12] == ControlSetting(p=512, sigma=0.5).key[:12]
     True
     """
+
+    LATER: ClassVar[tuple[str, ...]] = ("ties", "start", "theta0", "theta0_noise")
 
     lam: float = 0.99
     gamma: float = 0.99
@@ -76,6 +95,10 @@ class ControlSetting(SigmaFields, Setting):
     episodes: int = 400
     v: str = "same-step"
     method: str = "gradient"
+    ties: str = "first"
+    start: str = "valley"
+    theta0: float = 0.0
+    theta0_noise: float = 0.0
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -92,19 +115,46 @@ class ControlSetting(SigmaFields, Setting):
             "episodes": check.integer("episodes", self.episodes, low=1, high=2**31 - 1),
             "v": check.choice("v", self.v, V_TIMES),
             "method": check.choice("method", self.method, METHODS),
+            "ties": check.choice("ties", self.ties, TIES),
+            "start": check.choice("start", self.start, STARTS),
+            "theta0": check.scalar("theta0", self.theta0),
+            "theta0_noise": check.scalar("theta0_noise", self.theta0_noise, low=0.0),
         }
+        if self.method == "corrected" and (self.target, self.v) != ("greedy", "same-step"):
+            given = f"method is 'corrected', target {self.target!r} and v {self.v!r}"
+            raise ValueError(f"{given}; they should be 'greedy' and 'same-step'")
         self.check_sigma(low=0.0, high=1.0)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
-        name = "GQ" if self.method == "gradient" else "semi-gradient Q"
+        name = {"gradient": "GQ", "semi-gradient": "semi-gradient Q", "corrected": "corrected GQ"}[self.method]
         noise = f"~N({self.sigma:g}, {self.sigma_noise:g}^2) per {self.sigma_drawn}"
         sigma = noise + ", clipped" * self.sigma_clipped if self.sigma_noise else f"={self.sigma:g}"
         decay = f", sigma *= {self.sigma_decay:g} per episode" if self.sigma_decay != 1.0 else ""
         lagged = ", lagged v" if self.v == "lagged" else ""
+        opening = [f"ties {self.ties}"] * (self.ties != "first")
+        opening += [f"from {self.start}"] * (self.start != "valley")
+        if self.theta0 or self.theta0_noise:
+            opening.append(f"theta0={self.theta0:g}" + f"~{self.theta0_noise:g}" * (self.theta0_noise > 0.0))
         return (
             f"{name}(sigma{sigma}, lam={self.lam:g}){decay}{lagged}, gamma={self.gamma:g}, alpha={self.alpha:g}, "
             f"eta={self.eta:g}, {self.target} target, epsilon={self.epsilon:g}, p={self.p} ({self.memory}), "
             f"{self.tilings} tilings, {self.episodes} episodes of at most {self.max_steps} steps"
+            + "".join(f", {words}" for words in opening)
         )
+
+
+def first_weights(setting: ControlSetting, seed: int, run: int) -> NDArray[np.float64]:
+    """The weights with which a run starts, (p,).
+
+    Examples
+    --------
+    >>> first_weights(ControlSetting(p=3, theta0=-1.0), 0, 0).tolist()
+    [-1.0, -1.0, -1.0]
+    """
+    check.instance("setting", setting, ControlSetting)
+    weights = np.full(setting.p, setting.theta0)
+    if setting.theta0_noise > 0.0:
+        weights += setting.theta0_noise * generator(seed, run, THETA).standard_normal(setting.p)
+    return weights

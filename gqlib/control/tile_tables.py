@@ -6,13 +6,19 @@ With K tilings of 8 x 8 tiles the coder sees a state only through :math:`q_x = \
 cell, the K indices of each of the three actions and the inner products of their features: an index may occur twice
 (collision), so a feature is the number of tilings that hit it, and :math:`\|\phi\|^2` is not always K.
 
-Two memories:
+Two memories are the same in every run:
 
 - ``"int"``: ``hash(tile) % p``, as :func:`gqlib.tiles3.tiles` with an int;
 - ``"iht"``: as with an :class:`~gqlib.tiles3.IHT` of size p that has been filled by visiting every fine cell
   once: positions from left to right, for each position velocities upwards, for each state actions 0, 1, 2, for
   each action tilings in order. The order matters: it determines the indices, and which tiles collide once the
   table is full.
+
+Two are drawn for each run, from its seed and index (`gqlib.seeds.HASH`), so that which tiles collide is a matter of
+chance, as it should be when a result is meant to hold for tile coding and not for one hash function:
+
+- ``"salted"``: the hash of tiles3 with a random number, the *salt*, as a further coordinate of every tile;
+- ``"rltoolkit"``: the coder named in the paper's footnote (:mod:`gqlib.rltoolkit`), with its table of random numbers.
 
 Only some of the p indices occur, so rows hold *places*: the occurring indices are numbered in the order
 of filling, neighbours in the box next to each other in memory, and `used` gives the index of each place.
@@ -24,6 +30,7 @@ with the cell's edges, the smallest doubles that the coder maps to it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import floor, inf, nextafter
@@ -32,14 +39,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
-from gqlib.control.setting import LARGEST_MEMORY, MEMORIES, MOST_TILINGS
+from gqlib import rltoolkit
+from gqlib.control.setting import FIXED_MEMORIES, LARGEST_MEMORY, MEMORIES, MOST_TILINGS
 from gqlib.domains import mountain_car as car
-from gqlib.tiles3 import IHT
+from gqlib.seeds import HASH, generator
+from gqlib.tiles3 import IHT, tiles
 
-__all__ = ["MEMORIES", "TileTable", "make_memory", "scaled", "tile_table"]
+__all__ = ["MEMORIES", "TileTable", "make_coder", "make_memory", "scaled", "tile_table"]
 
 TILES_PER_SIDE = 8
 ROW_ALIGNMENT = 32  # entries of 2 bytes in a cache line of 64
+SALTS = 2**31  # different salts
+KEPT_TABLES = 64  # of runs; a task has ten runs at a time, and goes through all settings with them
 TUPLE_HASH = 7081850399381545063  # of (0, -3, 2, 1), on machines that hash tiles as tiles3 does
 
 
@@ -134,6 +145,7 @@ def _edges(quantise_axis: int, low: float, high: float, tilings: int) -> NDArray
     return np.array([*edges, inf])
 
 
+@lru_cache(maxsize=8)
 def _fill_order(tilings: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Edges of both axes, whose pairs give one state in every fine cell."""
     return (
@@ -143,22 +155,25 @@ def _fill_order(tilings: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @lru_cache(maxsize=8)
-def _coordinates(tilings: int) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
-    """All tiles in the order of filling, and for (cell, action, tiling) the number of its tile in that order."""
+def _coordinates(tilings: int, older: bool = False) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+    """All tiles in the order of filling, and for (cell, action, tiling) the number of its tile in that order.
+
+    Tiles are named as by tiles3, or as by the older coder, which counts and shifts differently.
+    """
     edges_x, edges_v = _fill_order(tilings)
     q_x = np.array([floor(_scaled(x, 0.0)[0] * tilings) for x in edges_x[:-1]])
     q_v = np.array([floor(_scaled(0.0, v)[1] * tilings) for v in edges_v[:-1]])
     tiling = np.arange(tilings)
-    x = (q_x[:, None] + tiling) // tilings
-    v = (q_v[:, None] + 3 * tiling) // tilings
+    if older:
+        x = q_x[:, None] - (q_x[:, None] - tiling) % tilings
+        v = q_v[:, None] - (q_v[:, None] - 3 * tiling) % tilings
+    else:
+        x = (q_x[:, None] + tiling) // tilings
+        v = (q_v[:, None] + 3 * tiling) // tilings
     shape = (len(q_x), len(q_v), car.ACTIONS, tilings)
-    parts = (
-        np.broadcast_to(tiling, shape),
-        np.broadcast_to(x[:, None, None, :], shape),
-        np.broadcast_to(v[None, :, None, :], shape),
-        np.broadcast_to(np.arange(car.ACTIONS)[:, None], shape),
-    )
-    flat = np.stack([part.ravel() for part in parts])
+    x, v, action = x[:, None, None, :], v[None, :, None, :], np.arange(car.ACTIONS)[:, None]
+    parts = (x, v, tiling, action) if older else (tiling, x, v, action)
+    flat = np.stack([np.broadcast_to(part, shape).ravel() for part in parts])
     lowest = flat.min(axis=1)
     code = np.ravel_multi_index(tuple(flat - lowest[:, None]), tuple(flat.max(axis=1) - lowest + 1))
     _, first, number = np.unique(code, return_index=True, return_inverse=True)
@@ -178,7 +193,7 @@ def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
     >>> make_memory("int", 512, 8), make_memory("iht", 2048, 8).count()
     (512, 1944)
     """
-    check.choice("memory", memory, MEMORIES)
+    check.choice("memory", memory, FIXED_MEMORIES)
     p = check.integer("p", p, low=1, high=LARGEST_MEMORY)
     tilings = check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
     if memory == "int":
@@ -189,7 +204,32 @@ def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
     return table
 
 
-def tile_table(p: int, tilings: int = 8, memory: str = "int") -> TileTable:
+def make_coder(
+    memory: str, p: int, tilings: int, *, seed: int = 0, run: int = 0
+) -> Callable[[Sequence[float], int], list[int]]:
+    """The coder of a run as a function of a state in units of tile widths and an action.
+
+    Examples
+    --------
+    >>> code = make_coder("rltoolkit", 512, 8, seed=1, run=2)
+    >>> len(code(scaled(-0.5, 0.0), 1))
+    8
+    >>> make_coder("int", 512, 8)(scaled(-0.5, 0.0), 1) == tiles(512, 8, scaled(-0.5, 0.0), [1])
+    True
+    """
+    check.choice("memory", memory, MEMORIES)
+    if memory in FIXED_MEMORIES:
+        store = make_memory(memory, p, tilings)
+        return lambda state, action: tiles(store, tilings, state, [action])
+    drawn = generator(seed, run, HASH)
+    if memory == "salted":
+        salt = int(drawn.integers(SALTS))
+        return lambda state, action: tiles(p, tilings, state, [action, salt])
+    numbers = rltoolkit.random_table(drawn)
+    return lambda state, action: rltoolkit.get_tiles(tilings, state, [action], size=p, table=numbers)
+
+
+def tile_table(p: int, tilings: int = 8, memory: str = "int", *, seed: int = 0, run: int = 0) -> TileTable:
     """Look-up table of the car's state box.
 
     Parameters
@@ -198,8 +238,10 @@ def tile_table(p: int, tilings: int = 8, memory: str = "int") -> TileTable:
         Size of the memory, at most 65536.
     tilings : int
         Number of tilings of 8 x 8 tiles, at most 32.
-    memory : {"int", "iht"}
+    memory : {"int", "iht", "salted", "rltoolkit"}
         See the module.
+    seed, run : int
+        For the memories that are drawn for each run; the others do not depend on them.
 
     Returns
     -------
@@ -215,19 +257,44 @@ def tile_table(p: int, tilings: int = 8, memory: str = "int") -> TileTable:
     """
     p = check.integer("p", p, low=1, high=LARGEST_MEMORY)
     tilings = check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
-    return _tile_table(p, tilings, check.choice("memory", memory, MEMORIES))
+    seed, run = check.integer("seed", seed, low=0), check.integer("run", run, low=0)
+    fixed = check.choice("memory", memory, MEMORIES) in FIXED_MEMORIES
+    return _tile_table(p, tilings, memory) if fixed else _drawn_table(p, tilings, memory, seed, run)
 
 
 @lru_cache(maxsize=16)
 def _tile_table(p: int, tilings: int, memory: str) -> TileTable:
-    if hash((0, -3, 2, 1)) != TUPLE_HASH:
-        raise RuntimeError("tile indices need the tuple hash of 64-bit CPython 3.8 or later")
+    _need_tuple_hash()
     store = make_memory(memory, p, tilings)
     names, number = _coordinates(tilings)
     if isinstance(store, IHT):
-        index = np.array([store.getindex(name) for name in names])
+        index = [store.getindex(name) for name in names]
     else:
-        index = np.array([hash(name) % store for name in names])
+        index = [hash(name) % store for name in names]
+    return _table_of(np.array(index), number, p, tilings)
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def _drawn_table(p: int, tilings: int, memory: str, seed: int, run: int) -> TileTable:
+    drawn = generator(seed, run, HASH)
+    if memory == "rltoolkit":
+        names, number = _coordinates(tilings, older=True)
+        index = rltoolkit.hash_tiles(names, p, rltoolkit.random_table(drawn))
+    else:
+        _need_tuple_hash()
+        salt = (int(drawn.integers(SALTS)),)
+        names, number = _coordinates(tilings)
+        index = np.array([hash(name + salt) % p for name in names])
+    return _table_of(index, number, p, tilings)
+
+
+def _need_tuple_hash() -> None:
+    if hash((0, -3, 2, 1)) != TUPLE_HASH:
+        raise RuntimeError("tile indices need the tuple hash of 64-bit CPython 3.8 or later")
+
+
+def _table_of(index: NDArray[np.int64], number: NDArray[np.int64], p: int, tilings: int) -> TileTable:
+    """The table, given the index of each tile and the numbers of the tiles of each cell."""
     used = np.array(list(dict.fromkeys(index.tolist())))
     place = np.empty(p, dtype=np.int64)
     place[used] = np.arange(len(used))

@@ -4,6 +4,7 @@ from gqlib.domains.baird_star import baird_star
 from gqlib.domains.base import Domain, Trajectory
 from gqlib.domains.boyan_chain import boyan_chain
 from gqlib.domains.cart_pole import cart_pole
+from gqlib.domains.machine import machine
 from gqlib.domains.random_problems import domain_on_pairs, random_mdp, random_policy, random_problem
 from gqlib.domains.two_state import two_state
 
@@ -14,6 +15,7 @@ __all__ = [
     "boyan_chain",
     "cart_pole",
     "domain_on_pairs",
+    "machine",
     "random_mdp",
     "random_policy",
     "random_problem",

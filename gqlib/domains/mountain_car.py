@@ -46,6 +46,7 @@ POSITION_MIN, POSITION_MAX = -1.2, 0.5
 VELOCITY_MAX = 0.07
 GOAL = 0.5
 START_MIN, START_MAX = -0.6, -0.4
+BOTTOM = -0.5  # the middle of these, near the lowest point
 ACTIONS = 3
 FORCE = 0.001
 GRAVITY = 0.0025
@@ -116,6 +117,17 @@ def step(position: float, velocity: float, action: int) -> tuple[float, float, f
 def start(u: float) -> float:
     """Start position for a uniform number `u` in [0, 1)."""
     return START_MIN + (START_MAX - START_MIN) * u
+
+
+def anywhere(u: float, w: float) -> tuple[float, float]:
+    """Start left of the goal at any position and velocity, for two uniform numbers in [0, 1).
+
+    Examples
+    --------
+    >>> anywhere(0.0, 0.5)
+    (-1.2, 0.0)
+    """
+    return POSITION_MIN + (GOAL - POSITION_MIN) * u, -VELOCITY_MAX + (VELOCITY_MAX + VELOCITY_MAX) * w
 
 
 def reset(rng: np.random.Generator) -> tuple[float, float]:

@@ -17,6 +17,21 @@ GOAL = mountain_car.GOAL
 cosine = njit(forceinline=True, **COMPILE)(mountain_car.cosine)
 advance = njit(forceinline=True, **COMPILE)(mountain_car.advance)
 start = njit(forceinline=True, **COMPILE)(mountain_car.start)
+anywhere = njit(forceinline=True, **COMPILE)(mountain_car.anywhere)
+BOTTOM = mountain_car.BOTTOM
+
+# Where episodes start, as the kernel knows it.
+STARTS = {"valley": 0, "bottom": 1, "anywhere": 2}
+AT_BOTTOM, ANYWHERE = 1, 2
+
+
+@njit(**COMPILE)
+def begin(law: Any, state: Any) -> Any:
+    """Position and velocity at the start of an episode."""
+    if law == ANYWHERE:
+        u = uniform(state)
+        return anywhere(u, uniform(state))
+    return (BOTTOM if law == AT_BOTTOM else start(uniform(state))), 0.0
 
 
 @njit(forceinline=True, **COMPILE)
@@ -49,6 +64,18 @@ def greedy_action(q0: Any, q1: Any, q2: Any) -> Any:
     if q0 >= bar:
         return 0
     return 1 if q1 >= bar else 2
+
+
+@njit(forceinline=True, **COMPILE)
+def greedy_at_random(q0: Any, q1: Any, q2: Any, state: Any) -> Any:
+    """One of the actions whose value is within `TIE` of the largest; a uniform number decides, if there are several."""
+    bar = max(q0, max(q1, q2)) - TIE
+    tied0, tied1, tied2 = np.int64(q0 >= bar), np.int64(q1 >= bar), np.int64(q2 >= bar)
+    tied = tied0 + tied1 + tied2
+    number = np.int64(uniform(state) * tied) if tied > 1 else 0
+    if tied0 > number:
+        return 0
+    return 1 if tied0 + tied1 > number else 2
 
 
 @njit(forceinline=True, **COMPILE)

@@ -30,9 +30,20 @@ import numpy as np
 from numba import njit
 
 from gqlib.fast import COMPILE
-from gqlib.fast._car import GOAL, advance, behave, cosine, find_row, greedy_action, natural, pick, start
-from gqlib.fast._records import Limits, Memory, Rates, Sigma, Streams, Switch, Target, World
-from gqlib.fast._rng import fill_normal, normal, uniform
+from gqlib.fast._car import (
+    GOAL,
+    advance,
+    begin,
+    behave,
+    cosine,
+    find_row,
+    greedy_action,
+    greedy_at_random,
+    natural,
+    pick,
+)
+from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
+from gqlib.fast._rng import fill_normal, normal
 from gqlib.rules import DIVERGED_ABOVE
 
 # Measured (`gq bench`): flushing at 1e-3 costs under a nanosecond per step more than not flushing, and leaves errors of
@@ -161,6 +172,14 @@ def noisy(mean: Any, noise: Any, clipped: Any, z: Any) -> Any:
     return min(1.0, max(0.0, sigma)) if clipped else sigma
 
 
+@njit(forceinline=True, **COMPILE)
+def best_action(q0: Any, q1: Any, q2: Any, random_ties: Switch, ties: Any) -> Any:
+    """The greedy action; ties go to the first, or to chance."""
+    if len(random_ties) > 0:
+        return greedy_at_random(q0, q1, q2, ties)
+    return greedy_action(q0, q1, q2)
+
+
 @njit(nogil=True, **COMPILE)
 def run(
     world: World,
@@ -171,11 +190,12 @@ def run(
     target: Target,
     lagged: Switch,
     limits: Limits,
+    opening: Opening,
 ) -> int:
     """Run all episodes of one run; returns the episode in which it diverged, or -1.
 
-    Weights and traces are zero at first; the semi-gradient method has eta = 0. With `lagged` on, the correction uses
-    the v of the previous step, as Algorithm 1 is printed.
+    The weights of theta are as given, traces and omega zero at first; the semi-gradient method has eta = 0. With
+    `lagged` on, the correction uses the v of the previous step, as Algorithm 1 is printed.
 
     Notes
     -----
@@ -188,13 +208,15 @@ def run(
     starts, behaviour = streams
     mean, noise, drawn, clipped, sigma_decay, sigma_stream = sigmas
     lam, gamma, alpha, eta, epsilon = rates
-    soft, share = target
+    soft, share, weighted = target
     max_steps, flush_below = limits
+    start_law, random_ties, ties = opening
     tilings = len(shape)
     decay = gamma * lam
     inverse_decay = 1.0 / decay if decay > 0.0 else 0.0
     beta = eta * alpha
     third = epsilon / 3.0
+    greedy_ratio = 1.0 / (1.0 - 2.0 * third)
     live_count = 0
     late = Late(0.0, 0.0, 0, 0, 0)
     z_block, z_used = np.empty(BLOCK), BLOCK
@@ -205,13 +227,13 @@ def run(
             z = normal(sigma_stream)
         sigma = noisy(mean, noise, clipped, z)
         c, inverse_c, g, m, n, waiting = 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
-        x, v = start(uniform(starts)), 0.0
+        x, v = begin(start_law, starts)
         slope = cosine(3.0 * x)
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, _ = gather(weights, table, row, shape)
         q1, _ = gather(weights, table, row + tilings, shape)
         q2, _ = gather(weights, table, row + 2 * tilings, shape)
-        action = behave(greedy_action(q0, q1, q2), epsilon, third, behaviour)
+        action = behave(best_action(q0, q1, q2, random_ties, ties), epsilon, third, behaviour)
         first = natural(row + action * tilings)
         sum_t, sum_e = pick(action, q0, q1, q2), 0.0
         sum_w = gather_omega(weights, table, first, shape)
@@ -263,12 +285,15 @@ def run(
                 t1, e1 = gather(weights, table, next_row + tilings, shape)
                 t2, e2 = gather(weights, table, next_row + 2 * tilings, shape)
                 q0, q1, q2 = t0 + g * e0, t1 + g * e1, t2 + g * e2
-                greedy = greedy_action(q0, q1, q2)
+                greedy = best_action(q0, q1, q2, random_ties, ties)
                 action = behave(greedy, epsilon, third, behaviour)
                 expected = pick(greedy, q0, q1, q2)
                 if len(soft) > 0:
                     expected = expected * (1.0 - 3.0 * share) + share * (q0 + q1 + q2)
-                delta = -1.0 + gamma * (expected + sigma * (pick(action, q0, q1, q2) - expected)) - value
+                sampled = pick(action, q0, q1, q2)
+                if len(weighted) > 0:
+                    sampled *= greedy_ratio if action == greedy else 0.0
+                delta = -1.0 + gamma * (expected + sigma * (sampled - expected)) - value
             if not abs(delta) < DIVERGED_ABOVE:
                 flush(weights, live, live_count, g, eta * g, 0.0)
                 return episode
@@ -291,7 +316,10 @@ def run(
             else:
                 amount = -factor * (1.0 - sigma)
                 weight = target_weight(action, greedy, share, soft)
-                waiting = amount * weight - factor * (sigma - lam)
+                if len(weighted) > 0:
+                    waiting = amount * weight - factor * (sigma * (greedy_ratio if action == greedy else 0.0) - lam)
+                else:
+                    waiting = amount * weight - factor * (sigma - lam)
                 if len(soft) > 0 or action != greedy:
                     sum_t += correct_others(weights, table, row, shape, action, greedy, amount, share, soft)
             sum_w = gather_omega(weights, table, first, shape)

@@ -124,10 +124,31 @@ class Target(NamedTuple):
         On if it is epsilon-greedy.
     share : float
         Probability of each action that is not greedy; not used if `soft` is off.
+    weighted : Switch
+        On if sampled features are weighted by the importance ratio of their action (`gqlib.learners.corrected`).
     """
 
     soft: Switch
     share: float
+    weighted: Switch
+
+
+class Opening(NamedTuple):
+    """What the paper says nothing about: where episodes start, and which of several greedy actions is taken.
+
+    Attributes
+    ----------
+    start : int
+        One of the numbers in `gqlib.fast._car.STARTS`.
+    random_ties : Switch
+        On if a tie is broken at random; otherwise the first action wins.
+    ties : ndarray of uint64, (4,)
+        The random numbers for that; advanced in place.
+    """
+
+    start: int
+    random_ties: Switch
+    ties: Words
 
 
 class Limits(NamedTuple):
