@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -251,3 +252,14 @@ def frozen(value: Array) -> Array:
     """The same array, made read-only, so that an object that holds it stays what it was."""
     value.setflags(write=False)
     return value
+
+
+@contextmanager
+def package(name: str, extra: str) -> Iterator[None]:
+    """Around an import: a missing package is told together with the extra of gqlib that brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != name:
+            raise
+        raise ModuleNotFoundError(f"this needs the package {name}: install gqlib[{extra}]", name=name) from error

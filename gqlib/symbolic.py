@@ -20,13 +20,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import sympy as sp
-from sympy.polys.matrices import DomainMatrix
-from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.prediction import PredictionProblem
+
+with check.package("sympy", "symbolic"):
+    import sympy as sp
+    from sympy.polys.matrices import DomainMatrix
+    from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 __all__ = [
     "GAMMA",

@@ -9,7 +9,7 @@ import pytest
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.control import ControlSetting, corrected, reference, run_control
 from gqlib.control.corrected import corrected_car
-from gqlib.control.tile_tables import make_memory, tile_table
+from gqlib.control.tile_tables import make_coder, tile_table
 from gqlib.domains import mountain_car, random_mdp, random_policy, two_state
 from gqlib.fast.rng import uniform
 from gqlib.learners import gq_step
@@ -258,13 +258,13 @@ def test_car_with_the_papers_variant_takes_the_engines_steps():
 def car_by_steps(setting, variant, seed):
     """Run 0 of the corrected car in dense NumPy, one `corrected_gq_step` after the other: steps, and θ."""
     starts, behaviour = (words(seed, 0, purpose) for purpose in (START, BEHAVIOUR))
-    memory, share = make_memory(setting.memory, setting.p, setting.tilings), setting.epsilon / 3
+    coder, share = make_coder(setting.memory, setting.p, setting.tilings), setting.epsilon / 3
     theta, omega, nothing = np.zeros(setting.p), np.zeros(setting.p), np.zeros(setting.p)
     rates = {"sigma": setting.sigma, "lam": setting.lam, "gamma": setting.gamma}
     rates |= {"alpha": setting.alpha, "beta": setting.eta * setting.alpha}
 
     def look(x, v):
-        phis = reference.features(setting, memory, x, v)
+        phis = reference.features(setting, coder, x, v)
         greedy = reference.greedy_action(phis @ theta)
         action = reference.behave(setting, greedy, behaviour)
         mu = np.full(3, share)
@@ -314,3 +314,11 @@ def test_car_variants_agree_where_nothing_is_sampled_and_refuse_other_settings()
     assert all((steps == first).all() for steps in others)
     with pytest.raises(ValueError, match="greedy target"):
         corrected_car(dataclasses.replace(setting, target="epsilon-greedy"), "paper", 1, 0)
+
+
+def test_engine_has_the_corrected_method_too():
+    setting = ControlSetting(method="corrected", alpha=0.002, eta=0.1, epsilon=0.3, episodes=30, max_steps=1500)
+    dense, _ = corrected_car(dataclasses.replace(setting, method="gradient"), "corrected", 3, 58)
+    sparse = run_control(setting, 3, 58)
+    assert np.array_equal(sparse.steps, dense)
+    assert 0 < sparse.capped.mean() < 1

@@ -15,7 +15,7 @@ from gqlib.domains import two_state
 from gqlib.experiments import REGISTRY, load_experiment
 from gqlib.experiments import mountain_car as experiments
 from gqlib.experiments.figure2 import TwoStateSetting, two_state_runs
-from gqlib.experiments.mountain_car import LAST, with_scores
+from gqlib.experiments.kept import LAST, with_scores
 from gqlib.experiments.reports import CASES, cell_cases, control_report, pooled_cases, pooled_report
 from gqlib.learners import semi_gradient_step
 from gqlib.sweeps.names import look_up
@@ -23,7 +23,7 @@ from gqlib.sweeps.results import collect, load_results, recompute, save_results
 from gqlib.sweeps.store import Store
 from gqlib.sweeps.sweep import Experiment, run_sweep
 
-CONTROL = ("fig4", "fig5", "table1", "table2", "sensitivity")
+CONTROL = ("fig4", "fig5", "table1", "table2", "sensitivity", "sensitivity-by-cell")
 
 
 def test_constants_are_those_of_the_paper() -> None:
@@ -39,8 +39,9 @@ def test_what_the_paper_gives_and_what_was_fixed_beforehand(name: str) -> None:
     experiment = load_experiment(name)
     assert experiment.name == name
     assert experiment.runs >= {"sensitivity": 30, "table1": 300, "table2": 300}.get(name, 100)
-    open_choices = {"eta", "epsilon", "tilings", "memory", "max_steps", "sigma_drawn", "v"}
-    varied = open_choices if name == "sensitivity" else set()
+    open_choices = {"eta", "epsilon", "tilings", "memory", "max_steps", "sigma_drawn", "sigma_clipped", "v"}
+    open_choices |= {"ties", "start", "theta0", "theta0_noise"}
+    varied = open_choices if name.startswith("sensitivity") else set()
     given = {
         "lam": 0.99,
         "gamma": 0.99,
@@ -54,6 +55,10 @@ def test_what_the_paper_gives_and_what_was_fixed_beforehand(name: str) -> None:
         "sigma_clipped": False,
         "sigma_decay": 1.0,
         "v": "same-step",
+        "ties": "first",
+        "start": "valley",
+        "theta0": 0.0,
+        "theta0_noise": 0.0,
     }
     for field, value in given.items():
         if field not in varied:
@@ -106,28 +111,37 @@ def test_figure_5_has_all_sigmas_at_1024_and_every_size_of_the_paper() -> None:
     assert Counter(s.p for s in settings) == {1024: 2 * 2 * 51, 128: 28, 256: 28, 512: 28, 2048: 28}
 
 
-def test_the_sensitivity_study_varies_one_thing_at_a_time_and_everything_that_is_open() -> None:
+SHARED = {"epsilon": {0.01, 0.05, 0.2}, "max_steps": {1000, 10000}, "tilings": {16}, "v": {"lagged"},
+          "sigma_drawn": {"episode", "run"}}  # fmt: skip
+VARIED = {
+    "sensitivity": SHARED | {"alpha": {0.002, 0.01, 0.02}, "eta": set(experiments.ETAS[1:]), "memory": {"iht"}},
+    "sensitivity-by-cell": SHARED
+    | {
+        "memory": {"iht", "salted", "rltoolkit"},
+        "sigma_clipped": {True},
+        "ties": {"random"},
+        "start": {"bottom", "anywhere"},
+        "theta0": {-1.0, 1.0},
+        "theta0_noise": {0.1},
+    },
+}
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_the_sensitivity_study_varies_one_thing_at_a_time_and_everything_that_is_open(name: str) -> None:
     default = dataclasses.asdict(ControlSetting())
     changed: dict[str, set[object]] = {}
-    for setting in load_experiment("sensitivity").settings:
+    cell = {"alpha", "p"} if name == "sensitivity-by-cell" else set()
+    for setting in load_experiment(name).settings:
         differing = {
-            name: value
-            for name, value in dataclasses.asdict(setting).items()
-            if value != default[name] and name not in ("sigma", "sigma_noise", "target")
+            field: value
+            for field, value in dataclasses.asdict(setting).items()
+            if value != default[field] and field not in {"sigma", "sigma_noise", "target"} | cell
         }
         assert len(differing) <= 1
-        for name, value in differing.items():
-            changed.setdefault(name, set()).add(value)
-    assert changed == {
-        "alpha": {0.002, 0.01, 0.02},
-        "eta": set(experiments.ETAS[1:]),
-        "epsilon": {0.01, 0.05, 0.2},
-        "max_steps": {1000, 10000},
-        "tilings": {16},
-        "memory": {"iht"},
-        "sigma_drawn": {"episode", "run"},
-        "v": {"lagged"},
-    }
+        for field, value in differing.items():
+            changed.setdefault(field, set()).add(value)
+    assert changed == VARIED[name]
 
 
 def test_figure_2_runs_every_sigma_by_a_hundredth_in_every_reading() -> None:
@@ -190,6 +204,19 @@ def test_what_is_kept_of_control_runs_agrees_with_the_engine(small) -> None:
         np.testing.assert_array_equal(row["steps_quantile"].sel(quantile=0.5), np.sort(direct.steps, axis=0)[5])
 
 
+def test_blocks_give_the_mean_and_the_variance_of_their_episodes(tmp_path: Path) -> None:
+    experiment = dataclasses.replace(reduced("fig4", 12), summary="control in blocks")
+    store = Store(tmp_path)
+    run_sweep(experiment, store)
+    scored = with_scores(collect(experiment, store))
+    direct = run_control(experiment.settings[3], 12, experiment.seed)
+    row = scored.isel(setting=3)
+    np.testing.assert_allclose(row["mean"], direct.steps.mean(axis=0).reshape(3, 20).mean(axis=1), rtol=1e-14)
+    variance = direct.steps.var(axis=0, ddof=1).reshape(3, 20).mean(axis=1)
+    np.testing.assert_allclose(row["variance"], variance, rtol=1e-12, atol=1e-9)
+    np.testing.assert_array_equal(row["score"], direct.score)
+
+
 def test_stored_control_runs_are_made_again_bit_for_bit(small) -> None:
     _, dataset = small
     for setting, run in ((0, 11), (5, 4)):
@@ -199,7 +226,7 @@ def test_stored_control_runs_are_made_again_bit_for_bit(small) -> None:
 
 
 def test_a_limit_beyond_16_bits_is_kept_whole() -> None:
-    from gqlib.experiments.mountain_car import control_runs
+    from gqlib.experiments.kept import control_runs
 
     setting = ControlSetting(episodes=2, max_steps=40000, alpha=1e-9, epsilon=0.0, p=128)
     direct = run_control(setting, 1, 3)
@@ -238,14 +265,19 @@ def test_reports_and_pooled_table(tmp_path: Path) -> None:
     assert "epsilon-greedy, 0.002, 2048" in report
 
 
-def test_sensitivity_results_carry_the_name_of_their_variation() -> None:
+@pytest.mark.parametrize(
+    ("name", "field", "variation", "value", "each"),
+    [("sensitivity", "eta", "eta 2^-3", 0.125, 22), ("sensitivity-by-cell", "start", "start anywhere", "anywhere", 66)],
+)
+def test_sensitivity_results_carry_the_name_of_their_variation(name, field, variation, value, each) -> None:
     import xarray
 
-    experiment = load_experiment("sensitivity")
-    dataset = xarray.Dataset(coords={"eta": ("setting", [setting.eta for setting in experiment.settings])})
-    labelled = experiments.label_variations(dataset)
-    assert set(labelled["eta"].values[labelled["variation"].values == "eta 2^-3"]) == {0.125}
-    assert (labelled["variation"].values == "default").sum() == 22
+    experiment = load_experiment(name)
+    fields = [getattr(setting, field) for setting in experiment.settings]
+    labelled = look_up("finish", experiment.finish)(xarray.Dataset(coords={field: ("setting", fields)}))
+    here = labelled["variation"].values == variation
+    assert set(labelled[field].values[here]) == {value}
+    assert here.sum() == fields.count(value) == (labelled["variation"].values == "default").sum() == each
 
 
 @pytest.mark.parametrize("reading", ["continuing", "bootstrap", "terminal"])

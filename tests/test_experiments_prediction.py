@@ -1,4 +1,4 @@
-"""Figure 3 as data: the protocol, the choices it leads to, and the committed results."""
+"""Figure 3 as data: the protocol, the choices it leads to, and what the experiments are."""
 
 import dataclasses
 import json
@@ -6,15 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 
 from gqlib.evaluation import histories, run_prediction
-from gqlib.evaluation.curves import late, lstd_curve, run_curves
-from gqlib.evaluation.grids import find
+from gqlib.evaluation.curves import curve_interval, late, lstd_curve, run_curves
+from gqlib.evaluation.grids import GridSetting, find, significant
 from gqlib.evaluation.measures import empirical_moments, lstd
+from gqlib.experiments import REGISTRY, load_experiment
 from gqlib.experiments import figure3 as exp
-from gqlib.experiments import load_experiment
+from gqlib.experiments import figure3_rules as rules
+from gqlib.learners.sigma import MEANS
 from gqlib.stats.ends import BEST, BETWEEN, OPEN, WORST, verdict
-from gqlib.sweeps.results import load_results, recompute
+from gqlib.sweeps.names import look_up
+from gqlib.sweeps.results import load_results
+from gqlib.sweeps.setting import plain
+from gqlib.sweeps.store import canonical_json
 
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -25,8 +31,9 @@ def search():
 
 
 @pytest.fixture(scope="module")
-def families():
-    return load_results(RESULTS / "fig3.npz")
+def stages(search):
+    """The three stages of the search."""
+    return [search, *(load_results(RESULTS / f"fig3-{name}.npz") for name in ("wide", "refine"))]
 
 
 def test_places_are_the_readings_that_exist():
@@ -35,49 +42,132 @@ def test_places_are_the_readings_that_exist():
     assert ("Cart-pole, printed", "stacked") not in set(exp.places())
 
 
-def test_search_and_results_use_different_seeds_and_two_hundred_runs(search, families):
-    assert (search.attrs["seed"], families.attrs["seed"]) == (exp.SEARCH_SEED, exp.RESULT_SEED)
-    assert exp.SEARCH_SEED != exp.RESULT_SEED
-    assert search.attrs["runs"] == families.attrs["runs"] == 200
-    assert search.sizes["run"] == families.sizes["run"] == 200
+def test_choices_follow_from_the_search_by_the_rule(stages):
+    search, wide, _ = stages
+    assert rules.choices(search, [wide]) == exp.coarse()
+    assert rules.choices(search, stages[1:]) == exp.chosen()
+    assert rules.interior(search, stages[1:]) == exp.chosen_interior()
+    assert rules.kindest(search) == exp.kindest_cells()
 
 
-@pytest.mark.parametrize("name", ["fig3-search", "fig3"])
-def test_committed_results_are_those_of_the_experiments(name, search, families):
-    data = search if name == "fig3-search" else families
-    experiment = load_experiment(name)
-    assert list(data["key"].values) == [setting.key for setting in experiment.settings]
-    assert data.attrs["version"] == experiment.version
+def test_the_rule_takes_the_smallest_mean_without_divergence(stages):
+    """Recomputed here setting by setting, for one place, λ and σ."""
+    cells = []
+    for data in stages:
+        for i, fields in enumerate(json.loads(data.attrs["settings"])):
+            setting = GridSetting(**fields)
+            if setting.domain != "baird_star" or (setting.learner, setting.lam, setting.ramp_to) != ("gq", 0.9, None):
+                continue
+            if dict(setting.options) != {"features": "classical", "reading": "expected"} or 0.0 not in setting.sigmas:
+                continue
+            part, s = data.isel(setting=i), setting.sigmas.index(0.0)
+            cells += [
+                (float(part["mspbe"].values[s, j, k]), alpha, eta)
+                for j, alpha in enumerate(setting.alphas)
+                for k, eta in enumerate(setting.etas)
+                if part["diverged"].values[s, j, k] == 0.0 and eta > 0.0
+            ]
+    assert len(cells) > 100
+    assert exp.chosen()["Baird, classical | expected | gq | 0"] == min(cells)[1:]
 
 
-def test_choices_follow_from_the_search_by_the_rule(search):
-    assert exp.choices(search) == exp.chosen()
-    assert exp.interior(search) == exp.chosen_interior()
+def test_no_choice_of_gq_lies_on_an_edge_that_could_be_moved():
+    """η may be at its lower end, where the limit is semi-gradient Q(σ, λ); nothing else is at an end."""
+    for panel, reading, learner, way, lam in exp.wanted():
+        alpha, eta = exp.coarse()[exp.choice_name(panel, reading, learner, way, lam)]
+        if reading == "literal" or learner == "semi-gradient":
+            continue
+        alphas = (*exp.ALPHAS, *exp.HIGH_ALPHAS) if "Boyan" in panel else (*exp.LOW_ALPHAS, *exp.ALPHAS)
+        assert alphas[0] < alpha < alphas[-1], (panel, reading, learner, way, lam)
+        assert eta < exp.HIGH_ETAS[-1], (panel, reading, learner, way, lam)
 
 
-def test_the_rule_takes_the_smallest_mean_without_divergence(search):
-    """Recomputed here cell by cell, for one place."""
-    part = find(search, exp.search_setting("Baird, classical", "expected", 0.9))
-    best = min(
-        (float(part["mspbe"].values[0, j, k]), exp.ALPHAS[j], exp.ETAS[k])
-        for j in range(9)
-        for k in range(6)
-        if part["diverged"].values[0, j, k] == 0.0
+def test_semi_gradient_q_takes_the_smallest_step_where_it_would_diverge():
+    """On the classical star its best is not to move: the α at the edge that cannot be moved away."""
+    at_edge = {
+        (panel, reading)
+        for panel, reading, learner, way, lam in exp.wanted()
+        if exp.coarse()[exp.choice_name(panel, reading, learner, way, lam)][0] == exp.LOW_ALPHAS[0]
+    }
+    assert at_edge == {("Baird, classical", "expected")}
+
+
+def searched(setting, best):
+    """A search result with one setting, in which one cell is best."""
+    scores = np.ones(setting.shape)
+    scores[best] = 0.5
+    dims = ("setting", "sigma", "alpha", "eta")
+    variables = {"mspbe": (dims, scores[None]), "diverged": (dims, np.zeros((1, *setting.shape)))}
+    return xarray.Dataset(
+        variables,
+        coords={"key": ("setting", [setting.key])},
+        attrs={"settings": canonical_json([plain(setting)])},
     )
-    assert exp.chosen()["Baird, classical | expected | gq | 0"] == best[1:]
+
+
+class TestJoined:
+    place = ("Boyan, printed", "expected", 0.5)
+    first = exp.search_setting(*place)
+    more = dataclasses.replace(first, sigmas=(0.25,), alphas=(3.0, 10.0), etas=(0.0, 1.0))
+
+    def test_a_cell_of_any_stage_can_be_the_best(self):
+        part = rules.joined([searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 1))], *self.place)
+        assert rules.best_cell(part, 0.0) == (exp.ALPHAS[2], exp.ETAS[3])
+        assert rules.best_cell(part, 0.25) == (10.0, 1.0)
+
+    def test_eta_zero_is_for_comparison_only(self):
+        part = rules.joined([searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 0))], *self.place)
+        assert part["mspbe"].sel(sigma=0.25, alpha=10.0, eta=0.0) == 0.5
+        assert rules.best_cell(part, 0.25) == (exp.ALPHAS[0], exp.ETAS[0])
+
+    def test_cells_that_one_sigma_lacks_are_not_common(self):
+        part = rules.joined([searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 1))], *self.place)
+        assert rules.common_cell(part) == (exp.ALPHAS[2], exp.ETAS[3])
+
+    def test_other_places_learners_and_ramps_are_left_out(self):
+        ramp = exp.ramp_setting("Boyan, printed", "expected", (0.1,), (1.0,))
+        data = [searched(self.first, (0, 2, 3)), searched(ramp, (0, 0, 0))]
+        assert rules.joined(data, "Boyan, printed", "expected", 0.9) is None
+        assert rules.joined(data, *self.place, "semi-gradient") is None
+        assert rules.joined(data, "Boyan, printed", "expected", 0.9, ramp=True)["sigma"].values.tolist() == [MEANS[0]]
+
+    def test_unknown_sigmas_and_cells_that_all_diverged_are_refused(self):
+        data = searched(self.first, (0, 2, 3))
+        with pytest.raises(ValueError, match=r"sigma is 0\.3"):
+            rules.best_cell(rules.joined([data], *self.place), 0.3)
+        with pytest.raises(ValueError, match="in every cell some run diverged"):
+            rules.best_cell(rules.joined([data.assign(diverged=data["mspbe"])], *self.place), 0.5)
+
+
+def test_a_finer_grid_reaches_its_neighbours():
+    for setting in exp.refine().settings:
+        steps = np.diff(np.log10(setting.alphas))
+        np.testing.assert_allclose(steps, 1 / 8, atol=0.003)
+        assert setting.etas[0] == 0.0
+        assert setting.etas[1] < setting.etas[2] < setting.etas[3]
+    assert exp._between(2.0**-10) == (2.0**-12, 2.0**-10, 2.0**-7)
+    assert exp._between(4.0) == (2.0, 4.0, 8.0)
+    assert exp._between(exp.HIGH_ETAS[-1])[2] == 2.0**19
+
+
+def test_the_kindest_cell_is_the_one_furthest_ahead_that_is_not_noise(search):
+    """Recomputed here cell by cell, for one place and measure."""
+    best = (0.0,)
+    for lam in exp.LAMBDAS:
+        part = find(search, exp.search_setting("Cart-pole, scaled", "expected", lam))
+        for j, k in np.ndindex(9, 6):
+            mean, half = part["mspbe"].values[:, j, k], part["mspbe_half"].values[:, j, k]
+            i = min((1, 2, 3), key=lambda row: mean[row])
+            if part["diverged"].values[:, j, k].any() or (half[[0, i, 4]] >= mean[[0, i, 4]] / 5).any():
+                continue
+            best = max(best, (min(mean[0], mean[4]) / mean[i], lam, exp.ALPHAS[j], exp.ETAS[k], exp.SIGMAS[i]))
+    assert exp.kindest_cells()["Cart-pole, scaled | expected | mspbe"] == best[1:]
 
 
 def test_manifest_is_what_would_be_run():
     committed = json.loads((RESULTS / "fig3-manifest.json").read_text(encoding="utf-8"))
     assert committed == json.loads(json.dumps(exp.manifest()))
     assert committed["curves"]["runs"] >= 200
-
-
-@pytest.mark.parametrize(("name", "position"), [("fig3", 0), ("fig3", 10), ("fig3-search", 5)])
-def test_stored_runs_come_out_again_to_the_bit(name, position, search, families):
-    data = search if name == "fig3-search" else families
-    again = recompute(data, position, 3, 2)
-    np.testing.assert_array_equal(again["digest"][1], data["digest"].values[position, 3:5])
 
 
 def test_a_family_is_the_papers_range_between_fixed_ends():
@@ -87,27 +177,41 @@ def test_a_family_is_the_papers_range_between_fixed_ends():
     assert {setting.cell(i, 0, 0).sigma_noise for i in range(1, 50)} == {0.01}
 
 
-@pytest.mark.parametrize("panel", ["Boyan, printed", "Boyan, end at zero", "Cart-pole, printed", "Cart-pole, scaled"])
-def test_no_interior_sigma_beats_both_ends_away_from_the_star(panel, families):
-    for drawn in exp.PANELS[panel].drawn:
-        part = find(families, exp.family_setting(panel, "expected", drawn))
-        low, high = ((part["mspbe"] + side * part["mspbe_half"]).values.ravel() for side in (-1, 1))
-        assert not (high[1:-1] < min(low[0], low[-1])).any()
-
-
 def test_literal_readings_are_void_in_the_search(search):
     for panel in exp.PANELS:
         part = find(search, exp.search_setting(panel, "literal", 0.5))
         assert (part["diverged"].values == part["diverged"].values[:1]).all()
 
 
-def test_dynamic_sigma_is_never_better_than_both_ends_on_the_star():
-    """The finding of the chapter, on its own seeds and fewer runs."""
-    for reading in ("expected", "stacked"):
-        results = run_curves(exp.curves("Baird, classical", reading), runs=40, seed=77)
-        scores = [late(result.mspbe()) for result in results.values()]
-        assert verdict(scores[2], scores[0], scores[1]) == BETWEEN
-        assert scores[1].mean() < scores[2].mean() < scores[0].mean()
+def test_a_ramp_has_step_sizes_of_its_own():
+    ramp = exp.curves("Baird, classical", "expected")["dynamic σ, ramp"]
+    assert (ramp.alpha, ramp.eta) == exp.chosen()["Baird, classical | expected | gq | ramp"]
+    assert ramp.sigma_ramp_to == MEANS[-1]
+    assert exp.curves("Baird, classical", "literal")["dynamic σ, ramp"].sigma_ramp_to == MEANS[-1]
+
+
+def test_every_sigma_has_its_own_step_sizes_at_every_lambda():
+    one = exp.own_setting("Boyan, printed", "expected", 0.25, 0.5, "semi-gradient")
+    assert (one.alphas[0], one.etas[0]) == exp.chosen()["Boyan, printed | expected | semi-gradient | 0.25 | λ = 0.5"]
+    assert (one.learner, one.lam, one.sigmas, one.noise) == ("semi-gradient", 0.5, (0.25,), 0.01)
+    with pytest.raises(ValueError, match="should have been chosen"):
+        exp.own_setting("Boyan, printed", "expected", 0.3, 0.5)
+
+
+def test_the_kindest_setting_refuses_the_literal_reading():
+    with pytest.raises(ValueError, match="reading is 'literal'"):
+        exp.kind_setting("Boyan, printed", "literal")
+    with pytest.raises(ValueError, match="measure is 'loss'"):
+        exp.kind_setting("Boyan, printed", "expected", "loss")
+
+
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name.startswith("fig3")])
+def test_every_function_that_an_experiment_names_exists(name):
+    experiment = load_experiment(name)
+    for kind, function in (("runner", experiment.function), ("summary", experiment.summary)):
+        assert callable(look_up(kind, function))
+    assert callable(look_up("report", experiment.report))
+    assert isinstance(experiment.settings[0], look_up("setting", experiment.function))
 
 
 def test_unknown_settings_are_refused(search):
@@ -165,8 +269,25 @@ def test_curves_as_an_experiment_are_those_that_the_chapter_runs(tmp_path):
     kept, direct = collect(sweep, Store(tmp_path)), run_curves(settings, 3, sweep.seed)
     for i, label in enumerate(list(settings)[:2]):
         mspbe, error = direct[label].mspbe(), direct[label].error()
-        np.testing.assert_array_equal(kept["mspbe_late"].values[i], late(mspbe))
-        np.testing.assert_array_equal(kept["error_late"].values[i], late(error))
+        np.testing.assert_array_equal(kept["mspbe_late"].values[i], significant(late(mspbe)))
+        np.testing.assert_array_equal(kept["error_late"].values[i], significant(late(error)))
         np.testing.assert_allclose(kept["mspbe_sum"].values[i], np.nansum(mspbe, axis=0), rtol=1e-14)
         np.testing.assert_allclose(kept["error_sum_of_squares"].values[i], np.nansum(error**2, axis=0), rtol=1e-14)
+        mean, half = curve_interval(kept.isel(setting=i))
+        np.testing.assert_allclose(mean, mspbe.mean(axis=0), rtol=1e-12)
+        want = 4.302652729 * mspbe.std(axis=0, ddof=1) / np.sqrt(3)  # Student's t, two degrees of freedom
+        np.testing.assert_allclose(half, want, rtol=1e-6, atol=1e-9 * mspbe.max())
     assert {setting.key for setting in exp.shown().values()} == {s.key for s in exp.fig3_curves().settings}
+
+
+def test_a_curve_has_no_mean_once_a_run_has_diverged():
+    dims = ("checkpoint",)
+    sums = {f"{name}{end}": (dims, [4.0, 3.0]) for name in ("mspbe", "error") for end in ("_sum", "_sum_of_squares")}
+    part = xarray.Dataset(sums | {"counted": (dims, [2, 1]), "mspbe_late": ("run", [1.0, np.inf])})
+    mean, half = curve_interval(part)
+    assert mean[0] == 2.0
+    assert np.isnan([mean[1], half[1]]).all()
+    with pytest.raises(ValueError, match="measure is 'loss'"):
+        curve_interval(part, "loss")
+    with pytest.raises(ValueError, match="part is"):
+        curve_interval(part.isel(run=[0]))

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from gqlib.domains import two_state
-from gqlib.experiments import load_experiment
+from gqlib.experiments import load_experiment, tuning
 from gqlib.experiments import mountain_car as experiments
-from gqlib.experiments.mountain_car import with_scores
+from gqlib.experiments.kept import with_scores
 from gqlib.fast import ENGINE_VERSION
 from gqlib.stats import case_counts, holm, paired_difference
 from gqlib.stats.ends import cell, compare_with_ends, paired_p_values, repeat_procedure
@@ -269,3 +269,60 @@ def test_one_sample_estimates_the_gradient_with_bias():
     assert product_of_means[0] @ inverse @ product_of_means[1] == pytest.approx(exact)
     assert not np.allclose(mean_of_products, exact, rtol=0.5)
     assert all(np.linalg.matrix_rank(np.outer(row, row)) == 1 < problem.d for row in phi)
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    return with_scores(load_results(RESULTS / "control-tuned.npz"))
+
+
+@pytest.mark.parametrize("name", ["control-search", "control-wide", "control-tuned"])
+def test_the_search_and_its_results_are_what_this_code_makes(name):
+    data, plan = load_results(RESULTS / f"{name}.npz"), load_experiment(name)
+    assert (data.attrs["seed"], data.attrs["runs"], data.attrs["version"]) == (plan.seed, plan.runs, plan.version)
+    assert data["key"].values.tolist() == [setting.key for setting in plan.settings]
+    verify_sample(data, 2, np.random.default_rng(13))
+
+
+def test_choices_follow_from_the_search_by_the_rule_and_are_judged_on_other_seeds(tuned):
+    search, wide = (load_results(RESULTS / f"control-{name}.npz") for name in ("search", "wide"))
+    assert tuning.choices(search, wide) == tuning.chosen()
+    assert search.attrs["seed"] == wide.attrs["seed"] != tuned.attrs["seed"]
+
+
+def tuned_rows(tuned, target, p, **fields):
+    return tuning.tuned_scores(tuned, method="gradient", target=target, p=p, **fields)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("grid", ["all", "paper"])
+def test_tuned_an_intermediate_sigma_beats_both_ends_at_512_with_the_greedy_target(tuned, grid, dynamic):
+    p_values = []
+    for target, p in product(experiments.TARGETS, experiments.TABLE_SIZES):
+        rows = tuned_rows(tuned, target, p, grid=grid, dynamic=dynamic)
+        p_values.append(np.maximum(paired_p_values(rows[1:-1], rows[0]), paired_p_values(rows[1:-1], rows[-1])))
+    found = (holm(np.ravel(p_values)) <= 0.05).reshape(6, 9)
+    assert np.flatnonzero(found[0]).tolist() == [5, 6, 7]  # 0.6, 0.7, 0.8
+    assert not found[1:].any()
+
+
+def test_tuned_gq_beats_tuned_sarsa_at_512_and_is_level_elsewhere(tuned):
+    """At the sigma that was best in the search, so that nothing is picked on the runs that judge it."""
+    search = load_results(RESULTS / "control-search.npz")
+    score = dict(zip(search["key"].values, search["steps_total"].values.mean(axis=1).min(axis=1), strict=True))
+    for target, p in product(experiments.TARGETS, experiments.TABLE_SIZES):
+        row = {"method": "gradient", "target": target, "p": p}
+        grids = [tuning.row_grids(row | {"sigma": k / 10}) for k in range(11)]
+        best = int(np.argmin([min(score[grid.key] for grid in one) for one in grids]))
+        assert best in (7, 8, 9)
+        sarsa = tuning.tuned_scores(tuned, method="semi-gradient", target="epsilon-greedy", p=p)[-1]
+        gap = paired_difference(tuned_rows(tuned, target, p)[best], sarsa)
+        assert gap.high < 0 if p == 512 else gap.low < 0 < gap.high
+
+
+def test_the_semi_gradient_learner_diverges_at_every_step_size_where_gq_does_not(tuned):
+    gone = dict(zip(tuned["key"].values, tuned["diverged"].mean("run").values, strict=True))
+    for p, k in product(experiments.TABLE_SIZES, range(5)):
+        row = {"target": "greedy", "p": p, "sigma": k / 10}
+        assert gone[tuning.tuned_setting(row | {"method": "semi-gradient"}).key] > 0.9
+        assert gone[tuning.tuned_setting(row | {"method": "gradient"}).key] == 0.0

@@ -8,10 +8,19 @@ import pytest
 import xarray
 
 from gqlib.evaluation import PredictionSetting, run_prediction
-from gqlib.evaluation.grids import GridSetting, find, grid_runs, grid_summary
+from gqlib.evaluation.grids import (
+    GridSetting,
+    cell_summary,
+    find,
+    grid_runs,
+    grid_summary,
+    score_summary,
+    significant,
+)
 from gqlib.evaluation.measures import mixture_value
 from gqlib.experiments.reports import grid_report
 from gqlib.sweeps.results import collect, load_results, recompute, save_results
+from gqlib.sweeps.setting import plain
 from gqlib.sweeps.store import Store, canonical_json
 from gqlib.sweeps.sweep import Experiment, run_sweep
 
@@ -76,6 +85,69 @@ def test_divergence_is_counted_and_makes_a_mean_infinite():
     assert np.isinf(summary["error_median"][0, 1, 0])
     assert summary["diverged"][2, 0, 0] == 0.0
     assert np.isfinite(summary["mspbe"][2, 0, 0])
+
+
+def test_a_ramp_is_measured_by_the_sigma_of_each_late_step():
+    ramp = dataclasses.replace(GRID, sigmas=(0.02,), ramp_to=0.98)
+    found = grid_runs(ramp, 2, seed=3, first_run=4)
+    for j, k in [(0, 0), (0, 1)]:
+        result = run_prediction(ramp.cell(0, j, k), 2, seed=3, first_run=4)
+        assert len(set(result.sigma_means[-10:].tolist())) == 10
+        np.testing.assert_allclose(found["mspbe"][:, 0, j, k], result.mspbe()[:, -10:].mean(axis=1), rtol=1e-10)
+        np.testing.assert_allclose(found["error"][:, 0, j, k], result.error()[:, -10:].mean(axis=1), rtol=1e-10)
+        goals = [mixture_value(ramp.cell(0, j, k).make_domain().problem, s) for s in result.sigma_means[-10:]]
+        mixture = np.stack([result.error(goal)[:, i - 10] for i, goal in enumerate(goals)], axis=1)
+        np.testing.assert_allclose(found["mixture"][:, 0, j, k], mixture.mean(axis=1), rtol=1e-10)
+
+
+def test_a_field_that_came_later_changes_no_key_unless_it_is_used():
+    """The keys of committed results: `ramp_to` was added after them."""
+    assert "ramp_to" not in plain(GRID)
+    ramp = dataclasses.replace(GRID, ramp_to=0.98)
+    assert plain(ramp)["ramp_to"] == 0.98
+    assert ramp.key != GRID.key
+    assert GridSetting(**json.loads(canonical_json(plain(ramp)))) == ramp
+
+
+def test_scores_are_kept_for_every_run_to_sixteen_bits():
+    arrays = grid_runs(dataclasses.replace(GRID, learner="semi-gradient", alphas=(0.003, 1.0)), 3, seed=0, first_run=0)
+    kept = score_summary(arrays)
+    assert np.isnan(arrays["mspbe"]).any()
+    for name in ("mspbe", "error"):
+        dims, values = kept[name]
+        assert dims == ("run", "sigma", "alpha", "eta")
+        assert values.dtype == np.float32
+        np.testing.assert_array_equal(np.isinf(values), np.isnan(arrays[name]))
+        finite = np.isfinite(values)
+        np.testing.assert_allclose(values[finite], arrays[name][finite], rtol=2.0**-16)
+    assert "mixture" not in kept
+
+
+def test_sixteen_bits_are_three_bytes_and_no_more_than_half_a_step_away():
+    values = np.random.default_rng(0).lognormal(0.0, 20.0, 1000)
+    rounded = significant(values)
+    assert (np.abs(rounded / values - 1) <= 2.0**-16).all()
+    assert (np.abs(rounded / values - 1) > 2.0**-18).any()
+    assert (rounded.view(np.uint32) & 0xFF == 0).all()  # the last byte holds nothing
+    np.testing.assert_array_equal(significant(rounded), rounded)
+    assert significant([0.0, np.inf]).tolist() == [0.0, np.inf]
+    with pytest.raises(ValueError, match="bits is 25"):
+        significant(values, bits=25)
+
+
+def test_rounded_scores_are_the_same_on_a_machine_that_rounds_otherwise():
+    values = np.random.default_rng(1).lognormal(size=100_000)
+    assert (significant(values) == significant(values * (1 + 1e-14))).all()
+
+
+def test_digests_of_blocks_add_up_those_of_runs():
+    runs = np.ones((120, 1, 1, 1))
+    digest = np.random.default_rng(0).integers(2**64, size=120, dtype=np.uint64)
+    arrays = dict.fromkeys(("mspbe", "error", "mixture"), runs) | {"digest": digest}
+    want = [sum(map(int, digest[k : k + 50])) % 2**64 for k in (0, 50, 100)]
+    for summary in (score_summary, cell_summary):
+        assert summary(arrays)["digest"][1].tolist() == want
+    assert cell_summary(arrays)["mspbe"][1].item() == 1.0
 
 
 def test_summary_is_a_students_interval():

@@ -12,17 +12,20 @@ from scipy import stats
 from gqlib.stats import (
     Interval,
     bootstrap_interval,
+    bounded_interval,
     case_counts,
     case_null,
     grim,
     grim_counts,
     holm,
     paired_difference,
+    paired_ratio,
     performance_profile,
     probability_of_improvement,
     student_interval,
     tolerance_interval,
 )
+from gqlib.stats.ends import better_than_both, paired_p_values, sign_p_values, signed_rank_p_values
 from gqlib.stats.granularity import _CONVENTIONS
 from gqlib.stats.intervals import variance_interval
 
@@ -849,3 +852,139 @@ def test_tolerance_takes_the_innermost_runs_that_will_do(count, coverage, confid
     ranks = [r for r in range(1, count // 2 + 1) if stats.beta.sf(coverage, count - 2 * r + 1, 2 * r) >= confidence]
     low, high = tolerance_interval(runs, coverage=coverage, confidence=confidence)
     assert (low, high) == (max(ranks), count + 1 - max(ranks))
+
+
+class TestBounded:
+    @pytest.mark.parametrize("failures", [0, 1, 7, 30])
+    def test_for_two_values_it_is_the_interval_of_clopper_and_pearson(self, failures):
+        runs = np.repeat([0.0, 1.0], [30 - failures, failures])
+        low, high = bounded_interval(runs, np.random.default_rng(1), low=0.0, high=1.0, resamples=200_000)
+        exact = stats.binomtest(failures, 30).proportion_ci(0.95, method="exact")
+        assert abs(low - exact.low) < 0.003
+        assert abs(high - exact.high) < 0.003
+
+    def test_it_moves_with_the_scale_and_takes_every_axis_by_itself(self):
+        runs = np.random.default_rng(2).uniform(size=(40, 3))
+        unit = bounded_interval(runs, np.random.default_rng(3), low=0.0, high=1.0)
+        scaled = bounded_interval(10 - 4 * runs.T, np.random.default_rng(3), low=6.0, high=10.0, axis=1)
+        np.testing.assert_allclose(scaled.low, 10 - 4 * unit.high, rtol=1e-12)
+        np.testing.assert_allclose(scaled.high, 10 - 4 * unit.low, rtol=1e-12)
+        alone = bounded_interval(runs[:, 1], np.random.default_rng(3), low=0.0, high=1.0)
+        np.testing.assert_allclose(alone, (unit.low[1], unit.high[1]), rtol=1e-12)
+
+    def test_it_covers_where_students_interval_does_not(self):
+        """A mean of which half comes from one run in a hundred; 100 runs."""
+        rng = np.random.default_rng(4)
+        draws = np.where(rng.random((100, 500)) < 0.01, 1.0, 0.01)
+        truth, n = 0.01 * 1.0 + 0.99 * 0.01, 100
+        student = student_interval(draws.mean(axis=0), draws.var(axis=0, ddof=1), n)
+        bounded = bounded_interval(draws, rng, low=0.0, high=1.0, resamples=2000)
+        shares = [np.mean((low <= truth) & (truth <= high)) for low, high in (student, bounded)]
+        assert shares[0] < 0.75
+        assert shares[1] > 0.95
+
+    @pytest.mark.parametrize(("low", "high"), [(0.2, 1.0), (0.0, 0.5), (1.0, 0.0), (0.0, np.inf)])
+    def test_bounds_that_do_not_hold_are_refused(self, low, high):
+        with pytest.raises(ValueError, match=r"low|high"):
+            bounded_interval([0.1, 0.9], np.random.default_rng(0), low=low, high=high)
+
+
+class TestPairedRatio:
+    def test_of_equal_runs_is_one_to_the_last_digit(self, rng):
+        scores = rng.lognormal(size=30)
+        assert paired_ratio(scores, scores) == (1.0, 1.0, 1.0)
+
+    def test_covers_the_ratio_of_two_means_as_often_as_it_says(self, rng):
+        """Log-normal runs that share most of their noise: means in the ratio exp(-0.2)."""
+        shared, own = rng.normal(size=(2, 2000, 100))
+        first = np.exp(0.5 * shared + 0.1 * own - 0.2)
+        second = np.exp(0.5 * shared + 0.1 * rng.normal(size=shared.shape))
+        _, low, high = paired_ratio(first, second)
+        assert 0.93 < ((low < np.exp(-0.2)) & (np.exp(-0.2) < high)).mean() < 0.97
+        apart = paired_ratio(first, second[::-1])  # other runs: nothing cancels
+        assert np.median(np.log(high / low)) < 0.3 * np.median(np.log(apart.high / apart.low))
+
+    def test_agrees_with_the_paired_difference_where_both_are_small(self, rng):
+        second = rng.normal(10.0, 0.5, 200)
+        first = second + rng.normal(-0.05, 0.1, 200)
+        difference, found = paired_difference(first, second), paired_ratio(first, second)
+        want = np.array([difference.mean, *difference.interval]) / 10
+        np.testing.assert_allclose(np.array(found) - 1, want, rtol=0.02)
+
+    @pytest.mark.parametrize(
+        ("first", "second", "named"),
+        [
+            ([1.0, 0.0], [1.0, 2.0], "first is"),
+            ([1.0, 2.0], [1.0, np.inf], "second is"),
+            ([1.0], [1.0], "first is"),
+            ([1.0, 2.0], [1.0, 2.0, 3.0], "second has shape"),
+        ],
+    )
+    def test_refusals_name_the_argument(self, first, second, named):
+        with pytest.raises(ValueError, match=f"^{named}"):
+            paired_ratio(first, second)
+
+
+class TestRanksAndSigns:
+    """Paired tests that take runs which diverged."""
+
+    def test_signed_ranks_are_those_of_scipy(self, rng):
+        first, second = rng.normal(size=(2, 3, 60))
+        pairs = zip(first, second, strict=True)
+        want = [stats.wilcoxon(x, y, alternative="less", method="asymptotic").pvalue for x, y in pairs]
+        np.testing.assert_allclose(signed_rank_p_values(first, second), want, rtol=1e-12)
+
+    def test_signs_are_a_binomial_test(self, rng):
+        first, second = rng.normal(size=(2, 40))
+        second[:5] = first[:5]  # equal scores decide nothing
+        lower = int((first < second).sum())
+        want = stats.binomtest(lower, 35, alternative="greater").pvalue
+        assert float(sign_p_values(first, second)) == pytest.approx(want, rel=1e-12)
+
+    @pytest.mark.parametrize("test", [signed_rank_p_values, sign_p_values])
+    def test_a_run_that_diverged_is_worse_than_any_other_and_equal_to_its_like(self, test):
+        low, high = np.arange(12.0), np.arange(12.0) + 1.0
+        lost = np.where(np.arange(12) < 4, np.inf, high)
+        assert float(test(low, lost)) == float(test(low, np.where(np.isinf(lost), low + 1e6, lost)))
+        assert float(test(lost, low)) > 0.95
+        assert float(test(np.full(12, np.inf), np.full(12, np.inf))) == 1.0
+
+    def test_equal_scores_count_half_on_either_side(self):
+        """Five runs lower, five equal: the equal ones take the lowest ranks and say nothing."""
+        first = np.concatenate([np.zeros(5), np.zeros(5)])
+        second = np.concatenate([np.zeros(5), np.arange(1.0, 6.0)])
+        ranks = np.arange(6, 11)
+        want = stats.norm.sf(ranks.sum() / 2 / np.sqrt((ranks**2).sum() / 4))
+        assert float(signed_rank_p_values(first, second)) == pytest.approx(want, rel=1e-12)
+
+    @pytest.mark.parametrize("test", ["t", "signed rank", "sign"])
+    def test_better_than_both_is_the_larger_of_two(self, rng, test):
+        zero, one, middle = rng.normal([[1.0], [0.3], [0.0]], 1.0, (3, 50))
+        one_sided = {"t": paired_p_values, "signed rank": signed_rank_p_values, "sign": sign_p_values}[test]
+        want = max(float(one_sided(middle, end)) for end in (zero, one))
+        assert float(better_than_both(middle, zero, one, test=test)) == want > float(one_sided(middle, zero))
+
+    def test_level_where_the_middle_is_no_better_than_one_end(self, rng):
+        """An intersection-union test errs least often; with one end far away it errs as often as its level says."""
+        zero, middle = rng.normal(size=(2, 2000, 40))
+        for test in ("t", "signed rank", "sign"):
+            share = (better_than_both(middle, zero, zero + 9.0, test=test) <= 0.05).mean()
+            assert share < 0.065, test
+
+    @pytest.mark.parametrize(
+        ("call", "named"),
+        [
+            (lambda: sign_p_values([1.0, nan], [1.0, 2.0]), "first is"),
+            (lambda: signed_rank_p_values([1.0, 2.0], [1.0, -np.inf]), "second is"),
+            (lambda: sign_p_values([1.0, 2.0], [1.0, 2.0, 3.0]), "second has shape"),
+            (lambda: sign_p_values(1.0, [1.0]), "first is"),
+            (lambda: better_than_both([1.0], [1.0], [1.0], test="z"), "test is 'z'"),
+            (lambda: better_than_both([1.0], [1.0], [1.0]), "middle is"),
+            (lambda: better_than_both([1.0, 2.0], [1.0, np.inf], [1.0, 2.0]), "at_zero is"),
+            (lambda: better_than_both([1.0, 2.0], [1.0, 2.0], [1.0, nan], test="sign"), "at_one is"),
+            (lambda: better_than_both([1.0, 2.0], [1.0, 2.0], [1.0, 2.0, 3.0]), "at_one has shape"),
+        ],
+    )
+    def test_refusals_name_the_argument(self, call, named):
+        with pytest.raises(ValueError, match=f"^{named}"):
+            call()

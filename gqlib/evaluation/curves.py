@@ -1,29 +1,36 @@
 """Learning curves of many settings on shared walks, late scores by run, and LSTD on the same data.
 
 As an experiment, a curve keeps for each run the late scores of MSPBE and of the error in values, each a mean over the
-second half of the checkpoints, so that settings can be compared run by run; and for each checkpoint the sums over runs
-of both and of their squares, which give a mean and its interval. A run that diverged scores infinity and is left out of
-the sums, which come with the number of runs that they hold.
+second half of the checkpoints, so that settings can be compared run by run (to 16 significant bits, as in
+`gqlib.evaluation.grids`); and for each checkpoint the sums over runs of both and of their squares, which give a mean
+and its interval (`curve_interval`). A run that diverged scores infinity and is left out of the sums, which come with
+the number of runs that they hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains.finite import WeightedTrajectory
+from gqlib.evaluation.grids import significant
 from gqlib.evaluation.measures import empirical_moments, lstd
 from gqlib.evaluation.run import PredictionResult, histories, learn_on, run_prediction
 from gqlib.evaluation.setting import PredictionSetting
 from gqlib.sweeps.results import Labelled
 from gqlib.sweeps.store import Arrays
 
-__all__ = ["curve_runs", "curve_summary", "late", "lstd_curve", "run_curves"]
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["curve_interval", "curve_runs", "curve_summary", "late", "lstd_curve", "run_curves"]
 
 
 def run_curves(settings: Mapping[str, PredictionSetting], runs: int, seed: int) -> dict[str, PredictionResult]:
@@ -86,10 +93,41 @@ def curve_summary(arrays: Arrays) -> dict[str, Labelled]:
     check.runs("arrays", arrays, mspbe=2, error=2)
     kept: dict[str, Labelled] = {"counted": (("checkpoint",), np.isfinite(arrays["mspbe"]).sum(axis=0))}
     for name in ("mspbe", "error"):
-        kept[f"{name}_late"] = (("run",), late(arrays[name]))
+        kept[f"{name}_late"] = (("run",), significant(late(arrays[name])))
         kept[f"{name}_sum"] = (("checkpoint",), np.nansum(arrays[name], axis=0))
         kept[f"{name}_sum_of_squares"] = (("checkpoint",), np.nansum(arrays[name] ** 2, axis=0))
     return kept
+
+
+def curve_interval(part: xarray.Dataset, measure: str = "mspbe") -> tuple[Array, Array]:
+    """The mean over runs at each checkpoint and the half-width of its 95% interval, NaN where some run had diverged.
+
+    Parameters
+    ----------
+    part : xarray.Dataset
+        One setting of a result that `curve_summary` made.
+    measure : {"mspbe", "error"}
+        Which of the two.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> curves = np.array([[4.0, 2.0], [4.0, 4.0]])
+    >>> kept = curve_summary({"mspbe": curves, "error": curves})
+    >>> mean, half = curve_interval(xarray.Dataset(kept))
+    >>> mean.tolist(), half.round(2).tolist()  # t = 12.71 with one degree of freedom, standard error 1
+    ([4.0, 3.0], [0.0, 12.71])
+    """
+    check.choice("measure", measure, ("mspbe", "error"))
+    names = (f"{measure}_sum", f"{measure}_sum_of_squares")
+    check.labelled("part", part, "counted", f"{measure}_late", *names)
+    total, squares = (part[name].values for name in names)
+    runs = part.sizes["run"]
+    if runs < 2 or total.ndim != 1:
+        raise ValueError(f"part is {check.brief(part)}; it should be one setting with at least two runs")
+    mean = np.where(part["counted"].values == runs, total / runs, np.nan)
+    variance = np.maximum(squares - runs * mean**2, 0.0) / (runs - 1)
+    return mean, np.asarray(stats.t.ppf(0.975, runs - 1) * np.sqrt(variance / runs))
 
 
 def late(values: ArrayLike) -> Array:

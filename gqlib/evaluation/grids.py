@@ -10,15 +10,21 @@ A cell is measured *late*: the mean over the second half of the kept steps, of
 
 A run that diverges counts as infinite: the cell's mean is then infinite, its median need not be, and the share of such
 runs is kept.
+
+Three summaries. `grid_summary` keeps means, intervals and medians by cell: a search and a sensitivity study.
+`cell_summary` keeps means by cell and nothing else: a search. `score_summary` keeps the score of every run, so that
+cells can be compared run by run, to 16 significant bits: 3 bytes instead of 8, and the same bits on machines whose
+linear algebra rounds differently.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib._validate import Array
@@ -33,9 +39,11 @@ from gqlib.sweeps.store import Arrays
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["GridSetting", "find", "grid_runs", "grid_summary"]
+__all__ = ["GridSetting", "cell_summary", "find", "grid_runs", "grid_summary", "score_summary", "significant"]
 
 MEASURES = ("mspbe", "error", "mixture")
+BITS = 16  # of a score that is kept for every run: a relative error below 10⁻⁵
+BLOCK = 50  # runs whose digests are added up where single runs have their scores kept
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,9 @@ class GridSetting(Setting):
     sigmas, alphas, etas : tuple of float
     noise, drawn
         Dynamic σ for 0 < σ < 1; the ends 0 and 1 are fixed, as in the paper's comparisons.
+    ramp_to : float, optional
+        Take the mean of σ from its value in `sigmas` to this one within a run, as in `gqlib.learners.sigma.Schedule`;
+        the MSPBE is then that of the mean of σ at each kept step.
 
     Examples
     --------
@@ -61,6 +72,7 @@ class GridSetting(Setting):
     (False, True)
     """
 
+    LATER: ClassVar[tuple[str, ...]] = ("ramp_to",)
     domain: str
     sigmas: tuple[float, ...]
     alphas: tuple[float, ...]
@@ -72,6 +84,7 @@ class GridSetting(Setting):
     drawn: str = "step"
     steps: int = 1000
     kept: int = 20
+    ramp_to: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("sigmas", "alphas", "etas"):
@@ -79,6 +92,8 @@ class GridSetting(Setting):
         object.__setattr__(self, "noise", check.scalar("noise", self.noise, low=0.0))
         check.choice("drawn", self.drawn, DRAWN)
         check.choice("learner", self.learner, LEARNERS)
+        if self.ramp_to is not None:
+            object.__setattr__(self, "ramp_to", check.scalar("ramp_to", self.ramp_to))
         first = self.cell(0, 0, 0)
         for name in ("options", "lam", "steps", "kept"):
             object.__setattr__(self, name, getattr(first, name))
@@ -96,6 +111,7 @@ class GridSetting(Setting):
             sigma=sigma,
             sigma_noise=self.noise if 0.0 < sigma < 1.0 else 0.0,
             sigma_drawn=self.drawn,
+            sigma_ramp_to=self.ramp_to,
             alpha=self.alphas[j],
             eta=self.etas[k],
         )
@@ -164,19 +180,31 @@ class _Late:
 
     def __init__(self, cell: PredictionSetting) -> None:
         problem, sigma = measured_problem(cell)
-        self.a, self.b = problem.A(sigma, cell.lam), problem.b(sigma, cell.lam)
+        levels = [sigma]
+        if cell.sigma_ramp_to is not None:  # the mean of σ at each late step
+            steps = cell.checkpoints[1 + cell.kept // 2 :] - 1
+            levels = cell.schedule.means(np.zeros(cell.steps, dtype=bool))[steps].tolist()
+        self.equations = [(problem.A(level, cell.lam), problem.b(level, cell.lam)) for level in levels]
+        self.mixtures = [mixture_value(problem, level) for level in levels]
         self.inverse = inverse_of_m(problem)
         self.gram = np.diag(problem.xi / problem.xi.sum()) if problem.xi.ndim == 1 else problem.xi
         self.features = problem.features
-        self.goals = cell.make_domain().truth, mixture_value(problem, sigma)
+        self.truth = cell.make_domain().truth
 
     def __call__(self, late: Array) -> tuple[Array, Array, Array]:
         values = late @ self.features.T
-        error, mixture = (self._norm(values - goal) for goal in self.goals)
-        return half_square(self.a, self.b, self.inverse, late).mean(axis=-1), error, mixture
+        error = self._norm(values - self.truth).mean(axis=-1)
+        if len(self.equations) == 1:
+            mspbe = half_square(*self.equations[0], self.inverse, late)
+            mixture = self._norm(values - self.mixtures[0])
+        else:
+            by_step = enumerate(self.equations)
+            mspbe = np.stack([half_square(*pair, self.inverse, late[..., i, :]) for i, pair in by_step], axis=-1)
+            mixture = np.stack([self._norm(values[..., i, :] - goal) for i, goal in enumerate(self.mixtures)], axis=-1)
+        return mspbe.mean(axis=-1), error, mixture.mean(axis=-1)
 
     def _norm(self, gap: Array) -> Array:
-        return np.asarray(np.sqrt(np.maximum(((gap @ self.gram) * gap).sum(axis=-1), 0.0)).mean(axis=-1))
+        return np.asarray(np.sqrt(np.maximum(((gap @ self.gram) * gap).sum(axis=-1), 0.0)))
 
 
 def grid_summary(arrays: Arrays) -> dict[str, Labelled]:
@@ -209,8 +237,64 @@ def grid_summary(arrays: Arrays) -> dict[str, Labelled]:
     return kept
 
 
-def find(dataset: xarray.Dataset, setting: GridSetting) -> xarray.Dataset:
-    """The part of a result that belongs to a setting.
+def cell_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """For each cell: mean late MSPBE, to 24 significant bits, and how many runs diverged; digests by block of 50 runs.
+
+    Examples
+    --------
+    >>> runs = np.array([1.0, 3.0, np.nan]).reshape(3, 1, 1, 1)  # the third one diverged
+    >>> kept = cell_summary({name: runs for name in MEASURES} | {"digest": np.array([1, 2, 3], dtype=np.uint64)})
+    >>> [kept[name][1].item() for name in ("mspbe", "diverged", "digest")]
+    [inf, 1, 6]
+    """
+    check.runs("arrays", arrays, **dict.fromkeys(MEASURES, 4), digest=1)
+    dims = ("sigma", "alpha", "eta")
+    mspbe = np.where(np.isnan(arrays["mspbe"]), np.inf, arrays["mspbe"])
+    return {
+        "mspbe": (dims, significant(mspbe.mean(axis=0), bits=24)),
+        "diverged": (dims, np.isinf(mspbe).sum(axis=0).astype(np.int16)),
+        "digest": (("block",), _by_block(arrays["digest"])),
+    }
+
+
+def score_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """Late MSPBE and error of every run, to 16 significant bits, infinite where it diverged; digests by block.
+
+    Examples
+    --------
+    >>> runs = np.array([1.0, 1 / 3, np.nan]).reshape(3, 1, 1, 1)  # the third one diverged
+    >>> kept = score_summary({name: runs for name in MEASURES} | {"digest": np.zeros(3, dtype=np.uint64)})
+    >>> kept["mspbe"][0], (2**17 * kept["mspbe"][1]).ravel().tolist()
+    (('run', 'sigma', 'alpha', 'eta'), [131072.0, 43691.0, inf])
+    """
+    check.runs("arrays", arrays, **dict.fromkeys(MEASURES, 4), digest=1)
+    dims = ("run", "sigma", "alpha", "eta")
+    scores = {name: np.where(np.isnan(arrays[name]), np.inf, arrays[name]) for name in ("mspbe", "error")}
+    return {name: (dims, significant(values)) for name, values in scores.items()} | {
+        "digest": (("block",), _by_block(arrays["digest"]))
+    }
+
+
+def _by_block(digest: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The sum of the digests of each block of `BLOCK` runs (it wraps around)."""
+    return np.add.reduceat(digest, np.arange(0, len(digest), BLOCK))
+
+
+def significant(values: ArrayLike, bits: int = BITS) -> NDArray[np.float32]:
+    """The values rounded to so many significant bits, as float32; infinities stay.
+
+    Examples
+    --------
+    >>> significant([1 / 3, 1.0, np.inf], bits=4).tolist()  # 1/3 is nearest to 11/32
+    [0.34375, 1.0, inf]
+    """
+    bits = check.integer("bits", bits, low=1, high=24)
+    fraction, exponent = np.frexp(check.reals("values", values))
+    return np.asarray(np.ldexp(np.round(np.ldexp(fraction, bits)), exponent - bits), dtype=np.float32)
+
+
+def find(dataset: xarray.Dataset, setting: Setting) -> xarray.Dataset:
+    """The part of a result that belongs to a setting, a grid or any other.
 
     Examples
     --------
@@ -221,7 +305,7 @@ def find(dataset: xarray.Dataset, setting: GridSetting) -> xarray.Dataset:
     5.0
     """
     check.labelled("dataset", dataset, "key")
-    check.instance("setting", setting, GridSetting)
+    check.instance("setting", setting, Setting)
     matches = np.flatnonzero(dataset["key"].values == setting.key)
     if len(matches) != 1:
         raise ValueError(f"setting is {setting!r}; it should be one of those of the dataset, once")

@@ -2,7 +2,11 @@
 
 ``figure2``       semi-gradient Q(σ, λ) on the two-state counterexample
 ``figure3``       policy evaluation: the protocol, the search for step sizes, the settings shown
+``figure3_rules`` what the search for its step sizes chose, by rules
 ``mountain_car``  Figures 4 and 5, Tables 1 and 2, the sensitivity study
+``coders``        the same with tiles that are drawn for each run, by two coders
+``tuning``        every method on the car at step sizes of its own: the search, and what it chose
+``kept``          what results keep of the car's runs, and the measures that follow
 ``reports``       a few lines of text about a result, and the cases of the tables
 """
 

@@ -5,19 +5,12 @@ What the paper gives (Section 5.2): λ = γ = 0.99, 100 runs of 400 episodes, α
 0.98. What it leaves open was fixed before any result was seen: both target policies, greedy and the same ε-greedy as
 the behaviour, as readings of equal standing; ε = 0.1; 8 tilings of 8 × 8 with hashed (``int``) memory; a cap of 5,000
 steps; α not divided by the number of tilings; σ drawn at every step; η = 1; measure = mean steps per episode over all
-400 episodes, a capped episode counted at the cap. The sensitivity study varies these one at a time.
+400 episodes, a capped episode counted at the cap. The sensitivity study varies these one at a time, a wider one in
+three cells; step sizes are tuned in `gqlib.experiments.tuning`, and tile coders compared in `gqlib.experiments.coders`.
 
 All settings of an experiment use the same seed, and the engine's random numbers depend on seed and run alone, so
 differences between settings are paired. Figures and tables share the seed as well: where they share a setting, they
 share its runs, which are computed once.
-
-A task returns the steps of every episode, negative where an episode was cut off at the step limit. Of these the results
-keep, for each run, the steps in all episodes and in the last 50, the number of episodes cut off, whether it diverged,
-and half of the engine's checksum of the whole run; and for each setting, by episode, the exact sums over runs of steps
-and of their squares. All of them are integers: means and variances follow without rounding that depends on the order
-of summation,
-
-    mean = S/n,    variance = (n Q - S²) / (n (n - 1)),    S = Σ steps, Q = Σ steps².
 """
 
 from __future__ import annotations
@@ -27,13 +20,9 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gqlib import _validate as check
 from gqlib.control.setting import TARGETS, ControlSetting
 from gqlib.learners.sigma import MEANS, NOISE
-from gqlib.sweeps.results import Labelled
-from gqlib.sweeps.store import Arrays
 from gqlib.sweeps.sweep import Experiment
 
 if TYPE_CHECKING:
@@ -53,20 +42,19 @@ __all__ = [
     "TABLE_RUNS",
     "TABLE_SIZES",
     "TARGETS",
+    "control_experiment",
     "control_grid",
-    "control_runs",
-    "control_summary",
-    "control_summary_with_spread",
     "dynamic_fields",
     "fig4",
     "fig5",
     "fixed_fields",
+    "open_choices",
     "paper_sigmas",
     "sensitivity",
+    "sensitivity_by_cell",
     "table1",
     "table2",
     "variations",
-    "with_scores",
 ]
 
 SEED = 2019  # the year of the paper
@@ -84,12 +72,11 @@ TABLE_ALPHAS, TABLE_SIZES = (0.001, 0.002), (512, 1024, 2048)
 TABLE_RUNS = 3 * PAPER_RUNS
 # Two dozen variations, one choice at a time: fewer runs each.
 SENSITIVITY_RUNS = 30
+# Cells of the wider study (α, p): that of Figure 5, the other step size, and a memory with room for all tiles.
+SENSITIVITY_CELLS = ((0.001, 1024), (0.002, 1024), (0.001, 2048))
 FIXED_SIGMAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 FEW_MEANS = (0.1, 0.3, 0.5, 0.7, 0.9)
 TEN_MEANS = tuple(k / 10 for k in range(1, 10))
-
-LAST = 50  # episodes at the end of a run, for the second measure of performance
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 # Runs of mountain car in a task: ten of them, of 400 episodes and up to 5,000 steps each, take about a second.
 CONTROL_CUT = 10
@@ -147,7 +134,15 @@ def control_grid(sigmas: list[Sigma], **fields: tuple[Any, ...]) -> tuple[Contro
     return tuple(ControlSetting(**combination, **sigma) for combination in combinations for sigma in sigmas)
 
 
-def _control(name: str, title: str, settings: tuple[ControlSetting, ...], **changes: Any) -> Experiment:
+def control_experiment(name: str, title: str, settings: tuple[ControlSetting, ...], **changes: Any) -> Experiment:
+    """Return an experiment with the paper's number of runs and the seed that all of them share; `changes` override.
+
+    Examples
+    --------
+    >>> one = control_grid(fixed_fields(0.5))
+    >>> control_experiment("one", "One setting", one, runs=5).seed
+    2019
+    """
     from gqlib.fast import ENGINE_VERSION
 
     defaults: dict[str, Any] = {
@@ -173,7 +168,7 @@ def fig4() -> Experiment:
     common = {"target": TARGETS, "alpha": TABLE_ALPHAS}
     gradient = control_grid(fixed_fields(*FIXED_SIGMAS) + dynamic_fields(*FEW_MEANS), **common)
     semi_gradient = control_grid(fixed_fields(*FIXED_SIGMAS), method=("semi-gradient",), **common)
-    return _control(
+    return control_experiment(
         "fig4",
         "Figure 4: mountain car, learning curves",
         gradient + semi_gradient,
@@ -193,7 +188,9 @@ def fig5() -> Experiment:
     shown = control_grid(paper_sigmas(), **common, p=(1024,))
     others = tuple(size for size in SIZES if size != 1024)
     unseen = control_grid([*fixed_fields(0.0), *dynamic_fields(*FEW_MEANS), *fixed_fields(1.0)], **common, p=others)
-    return _control("fig5", "Figure 5: mountain car, variance during training", shown + unseen)
+    return control_experiment(
+        "fig5", "Figure 5: mountain car, variance during training", shown + unseen, summary="control in blocks"
+    )
 
 
 def table2() -> Experiment:
@@ -206,7 +203,13 @@ def table2() -> Experiment:
     (612, 300)
     """
     settings = control_grid(paper_sigmas(), target=TARGETS, alpha=TABLE_ALPHAS, p=TABLE_SIZES)
-    return _control("table2", "Table 2: mountain car, cases I to III by cell", settings, runs=TABLE_RUNS)
+    return control_experiment(
+        "table2",
+        "Table 2: mountain car, cases I to III by cell",
+        settings,
+        runs=TABLE_RUNS,
+        summary="control totals",
+    )
 
 
 def table1() -> Experiment:
@@ -262,120 +265,85 @@ def sensitivity() -> Experiment:
         for _, changes in variations()
         for setting in control_grid(sigmas, target=TARGETS, **{name: (value,) for name, value in changes.items()})
     )
-    return _control(
+    return control_experiment(
         "sensitivity",
         "Sensitivity of Table 2 to what the paper leaves open",
         settings,
         runs=SENSITIVITY_RUNS,
         finish="variations",
+        summary="control",
+    )
+
+
+def open_choices() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and changed fields of each choice that the paper leaves open; the first changes nothing.
+
+    Step sizes are not among them: `gqlib.experiments.tuning` varies both together. The measure over the last 50
+    episodes needs no runs of its own.
+
+    Examples
+    --------
+    >>> names = [name for name, _ in open_choices()]
+    >>> len(names), names[:3], names[-1]
+    (20, ['default', 'epsilon 0.01', 'epsilon 0.05'], 'theta0 random')
+    """
+    yield "default", {}
+    yield from ((f"epsilon {epsilon:g}", {"epsilon": epsilon}) for epsilon in (0.01, 0.05, 0.2))
+    yield from ((f"cap {cap}", {"max_steps": cap}) for cap in (1000, 10000))
+    yield "16 tilings", {"tilings": 16}
+    yield "iht memory", {"memory": "iht"}
+    yield "another hash per run", {"memory": "salted"}
+    yield "RLtoolkit's coder", {"memory": "rltoolkit"}
+    yield from ((f"sigma per {when}", {"sigma_drawn": when}) for when in ("episode", "run"))
+    yield "sigma clipped", {"sigma_clipped": True}
+    yield "lagged v", {"v": "lagged"}
+    yield "ties at random", {"ties": "random"}
+    yield "start at -0.5", {"start": "bottom"}
+    yield "start anywhere", {"start": "anywhere"}
+    yield from ((f"theta0 {value:+g}", {"theta0": value}) for value in (-1.0, 1.0))
+    yield "theta0 random", {"theta0_noise": 0.1}
+
+
+def sensitivity_by_cell() -> Experiment:
+    """Return the wider study: each open choice varied on its own, in three cells, eleven σ, both targets.
+
+    Examples
+    --------
+    >>> len(sensitivity_by_cell().settings)  # 3 cells, 20 variations, 2 targets, 11 ways
+    1320
+    """
+    sigmas = [*fixed_fields(0.0), *dynamic_fields(*TEN_MEANS), *fixed_fields(1.0)]
+    settings = tuple(
+        setting
+        for alpha, p in SENSITIVITY_CELLS
+        for _, changes in open_choices()
+        for setting in control_grid(
+            sigmas, alpha=(alpha,), p=(p,), target=TARGETS, **{name: (value,) for name, value in changes.items()}
+        )
+    )
+    return control_experiment(
+        "sensitivity-by-cell",
+        "Sensitivity of Table 2 to what the paper leaves open, in three cells",
+        settings,
+        finish="open choices",
+        summary="control totals",
     )
 
 
 def label_variations(dataset: xarray.Dataset) -> xarray.Dataset:
-    """Add the coordinate ``variation``, the name of the variation that a setting belongs to."""
+    """Add the coordinate ``variation``, the name of the variation that a setting of the study belongs to."""
+    return _labelled(dataset, [name for name, _ in variations()])
+
+
+def label_open_choices(dataset: xarray.Dataset) -> xarray.Dataset:
+    """Add the coordinate ``variation`` to the wider study."""
+    return _labelled(dataset, [name for _ in SENSITIVITY_CELLS for name, _ in open_choices()])
+
+
+def _labelled(dataset: xarray.Dataset, names: list[str]) -> xarray.Dataset:
     check.labelled("dataset", dataset)
-    names = [name for name, _ in variations()]
     settings = dataset.sizes.get("setting", 0)
     each, rest = divmod(settings, len(names))
     if rest or not each:
         raise ValueError(f"dataset has {settings} settings; there should be a multiple of {len(names)}")
     return dataset.assign_coords(variation=("setting", [name for name in names for _ in range(each)]))
-
-
-def control_runs(setting: ControlSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
-    """Run a control setting; the arrays of :func:`gqlib.control.run_control` that the results need.
-
-    Examples
-    --------
-    >>> from gqlib.control import ControlSetting
-    >>> control_runs(ControlSetting(episodes=3, max_steps=500), 2, 0, first_run=0)["signed_steps"].shape
-    (2, 3)
-    """
-    from gqlib.control import run_control
-
-    result = run_control(setting, runs, seed, first_run=first_run)
-    smallest = np.int16 if setting.max_steps <= np.iinfo(np.int16).max else np.int32
-    return {
-        "signed_steps": result.signed_steps.astype(smallest),
-        "diverged": result.diverged,
-        "checksum": result.checksum,
-    }
-
-
-def control_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """Keep, of all runs of a control setting, what the module docstring lists.
-
-    Examples
-    --------
-    >>> steps, none = np.array([[3, -5], [4, 5]]), np.zeros(2, dtype=np.uint64)  # one of four episodes was cut off
-    >>> kept = control_summary({"signed_steps": steps, "diverged": none > 0, "checksum": none})
-    >>> [kept[name][1].tolist() for name in ("steps_total", "capped", "steps_sum", "steps_sum_of_squares")]
-    [[8, 9], [1, 0], [7, 10], [25, 50]]
-    """
-    check.runs("arrays", arrays, signed_steps=2, diverged=1, checksum=1)
-    capped = arrays["signed_steps"] < 0
-    steps = np.abs(arrays["signed_steps"].astype(np.int64))
-    return {
-        "steps_total": (("run",), steps.sum(axis=1).astype(np.int32)),
-        "steps_last": (("run",), steps[:, -LAST:].sum(axis=1).astype(np.int32)),
-        "capped": (("run",), capped.sum(axis=1).astype(np.int32)),
-        "diverged": (("run",), arrays["diverged"]),
-        "checksum": (("run",), (arrays["checksum"] & np.uint64(0xFFFFFFFF)).astype(np.uint32)),
-        "steps_sum": (("episode",), steps.sum(axis=0)),
-        "steps_sum_of_squares": (("episode",), (steps**2).sum(axis=0)),
-    }
-
-
-def control_summary_with_spread(arrays: Arrays) -> dict[str, Labelled]:
-    """Also keep, by episode, quantiles over runs (the spread of single runs) and the sums of third and fourth powers.
-
-    The latter give the variance over runs an interval; at the step limit of 5,000 they stay exact up to 14,000 runs.
-
-    Examples
-    --------
-    >>> steps, none = np.array([[3, -5], [4, 5]]), np.zeros(2, dtype=np.uint64)  # one of four episodes was cut off
-    >>> kept = control_summary_with_spread({"signed_steps": steps, "diverged": none > 0, "checksum": none})
-    >>> kept["steps_sum_of_cubes"][1].tolist(), kept["steps_quantile"][1].shape
-    ([91, 250], (5, 2))
-    """
-    check.runs("arrays", arrays, signed_steps=2, diverged=1, checksum=1)
-    steps = np.abs(arrays["signed_steps"].astype(np.int64))
-    # "inverted_cdf" takes observed values only, so that the quantiles are integers too.
-    spread = np.quantile(steps, QUANTILES, axis=0, method="inverted_cdf").astype(np.int32)
-    return control_summary(arrays) | {
-        "steps_quantile": (("quantile", "episode"), spread),
-        "steps_sum_of_cubes": (("episode",), (steps**3).sum(axis=0)),
-        "steps_sum_of_fourths": (("episode",), (steps**4).sum(axis=0)),
-    }
-
-
-def with_scores(dataset: xarray.Dataset) -> xarray.Dataset:
-    """Return a control result with the measures that the chapters use, derived from the sums that are stored.
-
-    Adds ``score`` and ``score_last`` (mean steps per episode of a run, over all episodes and over the last 50; an
-    episode that was cut off counts as the step limit) and, by episode, ``mean`` and ``variance`` over runs.
-
-    Examples
-    --------
-    Two runs of two episodes, 3 + 5 and 4 + 5 steps:
-
-    >>> import xarray
-    >>> sums = {"steps_sum": [[7, 10]], "steps_sum_of_squares": [[25, 50]]}
-    >>> data = xarray.Dataset({name: (("setting", "episode"), value) for name, value in sums.items()})
-    >>> total = ("setting", "run"), [[8, 9]]
-    >>> scored = with_scores(data.assign(steps_total=total, steps_last=total))
-    >>> [scored[name].values.tolist() for name in ("score", "mean", "variance")]
-    [[[4.0, 4.5]], [[3.5, 5.0]], [[0.5, 0.0]]]
-    """
-    check.labelled("dataset", dataset, "steps_total", "steps_last", "steps_sum", "steps_sum_of_squares")
-    episodes, runs = dataset.sizes["episode"], dataset.sizes["run"]
-    total, squares = dataset["steps_sum"], dataset["steps_sum_of_squares"]
-    added = {
-        "score": dataset["steps_total"] / episodes,
-        "score_last": dataset["steps_last"] / min(LAST, episodes),
-        "mean": total / runs,
-    }
-    if runs > 1:
-        added["variance"] = (runs * squares - total**2) / (runs * (runs - 1))
-    result = dataset.assign(added)
-    return result.assign_coords(quantile=list(QUANTILES)) if "quantile" in dataset.dims else result

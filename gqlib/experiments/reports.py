@@ -6,6 +6,7 @@ beats one of them, in case III if it beats neither.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
-from gqlib.experiments.mountain_car import with_scores
+from gqlib.experiments.kept import with_scores
 from gqlib.stats import case_counts
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["control_report", "curve_report", "grid_report", "pooled_cases", "pooled_report", "two_state_report"]
+__all__ = [
+    "cases_table",
+    "control_report",
+    "curve_report",
+    "grid_report",
+    "pooled_cases",
+    "pooled_report",
+    "two_state_report",
+]
 
 CASES = ("I", "II", "III")
 # Fields of a control setting that divide a report into groups of rows, where they vary.
-_GROUPS = ("variation", "method", "target", "alpha", "p")
+_GROUPS = ("variation", "memory", "method", "target", "alpha", "p")
 
 
 def cell_cases(dataset: xarray.Dataset, target: str, alpha: float, p: int) -> NDArray[np.int64]:
@@ -82,6 +91,55 @@ def pooled_report(dataset: xarray.Dataset) -> str:
     return "\n".join(lines)
 
 
+def cases_table(
+    dataset: xarray.Dataset, by_cell: Mapping[tuple[float, int], Mapping[str, float]], overall: Mapping[str, float]
+) -> str:
+    """Tables 1 and 2 as text: the percentages of each cell and of all together, the paper's beside ours.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A result of :func:`pooled_cases`.
+    by_cell, overall : mapping
+        What the paper prints: (alpha, p) to percentages by case, and percentages by case.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> labels = {"target": ["greedy"], "alpha": [0.001], "p": [512], "case": ["I", "II", "III"]}
+    >>> counts = xarray.DataArray([[[[3, 1, 0]]]], labels, tuple(labels))
+    >>> paper = {"I": 69.8, "II": 14.1, "III": 16.1}
+    >>> print(cases_table(xarray.Dataset({"count": counts}), {(0.001, 512): paper}, paper))
+    Values of sigma inside (0, 1) with fewer steps than both ends (I), one of them (II), neither (III), of 4, in %
+                    the paper                 greedy
+      alpha     p      I      II     III         I      II     III
+      0.001   512    69.8    14.1    16.1      75.0    25.0     0.0
+              all    69.8    14.1    16.1      75.0    25.0     0.0
+    """
+    check.labelled("dataset", dataset, "count", "target", "alpha", "p")
+    check.members("overall", overall)
+    for cell in check.members("by_cell", by_cell).values():
+        check.members("by_cell", cell)
+    counts = dataset["count"].transpose("alpha", "p", "target", "case")
+    interior = int(counts.isel(alpha=0, p=0, target=0).sum())
+    columns = ["the paper", *map(str, counts["target"].values)]
+    lines = [
+        "Values of sigma inside (0, 1) with fewer steps than both ends (I), one of them (II), neither (III), "
+        f"of {interior}, in %",
+        " " * 16 + "".join(f"{name:26}" for name in columns),
+        "  alpha     p" + "  ".join("      I      II     III " for _ in columns),
+    ]
+    for alpha, p in product(counts["alpha"].values.tolist(), counts["p"].values.tolist()):
+        lines.append(f"{alpha:7g} {p:5}" + _shares(counts.sel(alpha=alpha, p=p).values, by_cell.get((alpha, p), {})))
+    lines.append(f"{'all':>13}" + _shares(counts.sum(("alpha", "p")).values, overall))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _shares(counts: NDArray[Any], paper: Mapping[str, float]) -> str:
+    rows = [[paper.get(case, np.nan) for case in CASES], *_percent(counts)]
+    return "  ".join("".join(f"{share:8.1f}" for share in row) for row in rows)
+
+
 def _percent(counts: NDArray[Any]) -> NDArray[np.float64]:
     shares: NDArray[np.float64] = 100.0 * counts / counts.sum(axis=-1, keepdims=True)
     return shares
@@ -94,10 +152,10 @@ def control_report(dataset: xarray.Dataset) -> str:
     --------
     >>> import xarray
     >>> by_run = {"steps_total": [[20], [30]], "steps_last": [[20], [30]], "capped": [[0], [1]], "diverged": [[0], [0]]}
-    >>> by_episode = {"steps_sum": [[10, 10], [10, 20]], "steps_sum_of_squares": [[100, 100], [100, 400]]}
     >>> data = xarray.Dataset({name: (("setting", "run"), value) for name, value in by_run.items()})
-    >>> data = data.assign({name: (("setting", "episode"), value) for name, value in by_episode.items()})
-    >>> print(control_report(data.assign_coords(sigma=("setting", [0.0, 1.0]))).split(", ")[0].strip())
+    >>> labels = {"sigma": [0.0, 1.0], "episodes": [2, 2]}
+    >>> data = data.assign_coords({name: ("setting", value) for name, value in labels.items()})
+    >>> print(control_report(data).split(", ")[0].strip())
     all: steps per episode    10.0 (sigma 0.00) to    15.0 (sigma 1.00)
     """
     check.labelled("dataset", dataset, "sigma", "capped", "diverged")
@@ -113,7 +171,7 @@ def control_report(dataset: xarray.Dataset) -> str:
         lines.append(
             f"{label or 'all':>34}: steps per episode {mean[best]:7.1f} (sigma {group['sigma'].values[best]:.2f}) to "
             f"{mean[worst]:7.1f} (sigma {group['sigma'].values[worst]:.2f}), "
-            f"{100 * group['capped'].values.mean() / group.sizes['episode']:4.1f}% of episodes cut off, "
+            f"{100 * float((group['capped'] / group['episodes']).mean()):4.1f}% of episodes cut off, "
             f"{int(group['diverged'].values.sum())} of {group['diverged'].size} runs diverged"
         )
     return "\n".join(lines)

@@ -335,6 +335,10 @@ def conditional_noise(
     """
     check.instance("mdp", mdp, FiniteMDP)
     check.instance("tables", tables, VariantTables)
+    check.instance("problem", problem, PredictionProblem)
+    if problem.n != mdp.n_states * mdp.n_actions or tables.u.shape != problem.features.shape:
+        given = f"problem has {problem.n} pairs and {problem.d} features, tables {tables.u.shape}"
+        raise ValueError(f"{given}; they should have those of the mdp, {mdp.n_states} by {mdp.n_actions}")
     weights, aux = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
     behaviour = mdp.policy(mu, "mu")
     second = trace_second_moments(problem, lam, tables.c)

@@ -17,16 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from gqlib._validate import Array, array, choice, flag, fraction, generator, integer, reals, room
+from gqlib._validate import Array, array, brief, choice, flag, fraction, generator, integer, reals, room
 from gqlib.stats._checks import LARGEST_SCORE, sample_of_runs
 from gqlib.stats.intervals import Interval, bootstrap_interval
 
 __all__ = [
     "Improvement",
     "PairedDifference",
+    "PairedRatio",
     "Profile",
     "holm",
     "paired_difference",
+    "paired_ratio",
     "performance_profile",
     "probability_of_improvement",
 ]
@@ -119,6 +121,57 @@ def paired_difference(
                 difference, generator("rng", rng), confidence=confidence, method=method, resamples=resamples
             )
     return PairedDifference(mean, interval.low, interval.high, p_value, p_signed_rank, ratio, difference.size)
+
+
+class PairedRatio(NamedTuple):
+    """The mean of the first over the mean of the second, with its interval: numbers, or arrays for many at once.
+
+    Examples
+    --------
+    >>> low, high = PairedRatio(0.5, 0.4, 0.6)[1:]
+    >>> low, high
+    (0.4, 0.6)
+    """
+
+    ratio: Any
+    low: Any
+    high: Any
+
+
+def paired_ratio(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> PairedRatio:
+    r"""Ratio of two means over runs that share their random numbers: by which factor is the first lower?
+
+    For scores that differ by orders of magnitude a factor says more than a difference. By the delta method the
+    logarithm of the ratio has the standard error of the mean of :math:`x_i/\bar x - y_i/\bar y`; the interval is
+    Student's on that scale.
+
+    Parameters
+    ----------
+    first, second : array_like, shapes (..., runs), broadcast against each other
+        Positive scores; run i of both used the same random numbers.
+    confidence : float
+        Level of each interval. For k intervals that should all hold, 1 - (1 - level)/k.
+
+    Examples
+    --------
+    >>> result = paired_ratio([1.0, 2.0, 4.0], [2.0, 4.0, 8.0])  # half, in every run
+    >>> result.ratio, result.low, result.high
+    (0.5, 0.5, 0.5)
+    """
+    x, y = reals("first", first), reals("second", second)
+    for name, values in (("first", x), ("second", y)):
+        if values.ndim == 0 or values.shape[-1] < 2 or not ((values > 0) & (values <= LARGEST_SCORE)).all():
+            raise ValueError(f"{name} is {brief(values)}; it should hold positive, finite scores of at least 2 runs")
+    try:
+        x, y = np.broadcast_arrays(x, y)
+    except ValueError:
+        raise ValueError(f"second has shape {y.shape}; it should go with first, {x.shape}") from None
+    means = x.mean(axis=-1, keepdims=True), y.mean(axis=-1, keepdims=True)
+    spread = (x / means[0] - y / means[1]).std(axis=-1, ddof=1)
+    quantile = stats.t.ppf((1 + fraction("confidence", confidence)) / 2, x.shape[-1] - 1)
+    ratio, factor = (means[0] / means[1])[..., 0], np.exp(quantile * spread / np.sqrt(x.shape[-1]))
+    found = ratio, ratio / factor, ratio * factor
+    return PairedRatio(*(map(float, found) if ratio.ndim == 0 else found))
 
 
 class Improvement(NamedTuple):

@@ -10,6 +10,9 @@ it, so its p-value is the larger of the two (an intersection-union test, of exac
 pair). The n p-values of a cell are then corrected by Holm's method. The same goes for "worse than both", and for
 "between the ends", better than one and worse than the other: that can happen in two ways, so twice the smaller p-value.
 
+Scores with heavy tails, or with runs that diverged, are judged by two tests besides: by signed ranks and by signs,
+which take infinite scores (`better_than_both`).
+
 *Repetitions.* The procedure is repeated on runs drawn with replacement from those at hand, each run for all σ
 together, or on disjoint blocks of them. Sums of integer scores are exact, so winners and counts do not depend on a
 machine's order of summation.
@@ -44,12 +47,15 @@ __all__ = [
     "Confirmation",
     "EndComparison",
     "Repetitions",
+    "better_than_both",
     "block_repetitions",
     "cell",
     "compare_with_ends",
     "confirm_winner",
     "paired_p_values",
     "repeat_procedure",
+    "sign_p_values",
+    "signed_rank_p_values",
     "verdict",
 ]
 
@@ -127,6 +133,102 @@ def paired_p_values(first: ArrayLike, second: ArrayLike) -> Array:
     constant = np.ptp(difference, axis=-1) == 0
     statistic = mean / np.where(constant, 1.0, error)
     return np.asarray(np.where(constant, np.where(mean < 0, 0.0, 1.0), stats.t.cdf(statistic, runs - 1)))
+
+
+def _difference(first: ArrayLike, second: ArrayLike) -> Array:
+    """First minus second, (..., runs), 0 where both diverged; infinite where one did."""
+    pair = reals("first", first), reals("second", second)
+    for name, given in zip(("first", "second"), pair, strict=True):
+        if given.ndim == 0 or np.isnan(given).any() or (given == -np.inf).any():
+            raise ValueError(f"{name} is {brief(given)}; it should hold scores of runs, infinity for one that diverged")
+    try:
+        one, two = np.broadcast_arrays(*pair)
+    except ValueError:
+        raise ValueError(f"second has shape {pair[1].shape}; it should go with first, {pair[0].shape}") from None
+    equal = one == two
+    return np.where(equal, 0.0, np.where(equal, 0.0, one) - np.where(equal, 0.0, two))
+
+
+def signed_rank_p_values(first: ArrayLike, second: ArrayLike) -> Array:
+    """One-sided p-values of Wilcoxon's signed-rank test: `first` tends to be lower than `second`, run by run.
+
+    Parameters
+    ----------
+    first, second : array_like, shapes (..., runs), broadcast against each other
+        Scores; run i of both used the same random numbers. A run that diverged is infinite: its difference from one
+        that did not has the highest rank. Equal scores keep their ranks, half on either side; p is by the normal law.
+
+    Examples
+    --------
+    >>> first = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    >>> second = [2.0, 4.0, 6.0, 8.0, 10.0, np.inf]  # lower in all six
+    >>> round(float(signed_rank_p_values(first, second)), 4), float(signed_rank_p_values(first, first))
+    (0.0139, 1.0)
+    """
+    difference = _difference(first, second)
+    ranks = stats.rankdata(np.abs(difference), axis=-1)
+    lower = (ranks * ((difference < 0) + 0.5 * (difference == 0))).sum(axis=-1)
+    runs = difference.shape[-1]
+    spread = np.sqrt((ranks**2 * (difference != 0)).sum(axis=-1)) / 2
+    excess = lower - runs * (runs + 1) / 4
+    moved = spread > 0
+    return np.asarray(np.where(moved, stats.norm.sf(excess / np.where(moved, spread, 1.0)), 1.0))
+
+
+def sign_p_values(first: ArrayLike, second: ArrayLike) -> Array:
+    """One-sided p-values of the sign test: `first` is lower than `second` in more than half of the runs that differ.
+
+    Parameters
+    ----------
+    first, second : array_like, shapes (..., runs), broadcast against each other
+        As in :func:`signed_rank_p_values`.
+
+    Examples
+    --------
+    >>> float(sign_p_values([1.0, 1.0, 1.0], [2.0, np.inf, 2.0])), float(sign_p_values([1.0, 1.0], [1.0, 1.0]))
+    (0.125, 1.0)
+    """
+    difference = _difference(first, second)
+    lower, differ = (difference < 0).sum(axis=-1), (difference != 0).sum(axis=-1)
+    return np.asarray(stats.binom.sf(lower - 1, differ, 0.5))
+
+
+def _goes_with(one: Array, other: Array) -> bool:
+    try:
+        np.broadcast_shapes(one.shape, other.shape)
+    except ValueError:
+        return False
+    return bool(one.shape[-1] == other.shape[-1])
+
+
+_TESTS = {"t": paired_p_values, "signed rank": signed_rank_p_values, "sign": sign_p_values}
+
+
+def better_than_both(middle: ArrayLike, at_zero: ArrayLike, at_one: ArrayLike, *, test: str = "t") -> Array:
+    """P-values of "lower than both ends": the larger of the two one-sided paired ones, without further correction.
+
+    Parameters
+    ----------
+    middle, at_zero, at_one : array_like, shapes (..., runs), broadcast against each other
+        Scores, lower is better; runs are paired.
+    test : {"t", "signed rank", "sign"}
+        By means, which should be finite; by ranks; or by signs.
+
+    Examples
+    --------
+    >>> middle, zero, one = [1.0, 2.0, 4.0], [2.0, 4.0, 5.0], [3.0, 4.0, 9.0]
+    >>> [round(float(better_than_both(middle, zero, one, test=test)), 4) for test in ("t", "sign")]
+    [0.0477, 0.125]
+    """
+    p_values = _TESTS[check.choice("test", test, tuple(_TESTS))]
+    largest = LARGEST_SCORE if test == "t" else np.inf
+    for name, given in (("middle", middle), ("at_zero", at_zero), ("at_one", at_one)):
+        scores = reals(name, given)
+        if scores.ndim == 0 or scores.shape[-1] < 2 or not ((scores > -np.inf) & (scores <= largest)).all():
+            raise ValueError(f"{name} is {brief(given)}; it should hold scores of at least 2 runs, finite for test 't'")
+        if name != "middle" and not _goes_with(scores, reals("middle", middle)):
+            raise ValueError(f"{name} has shape {scores.shape}; it should go with middle, {np.shape(middle)}")
+    return np.asarray(np.maximum(p_values(middle, at_zero), p_values(middle, at_one)))
 
 
 @dataclass(frozen=True)

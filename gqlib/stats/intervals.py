@@ -1,13 +1,15 @@
-r"""Intervals for the results of runs: bootstrap, Student and tolerance intervals.
+r"""Intervals for the results of runs: bootstrap, Student, bounded and tolerance intervals.
 
-Three questions, three intervals. *Where is the mean (or the variance, or the median) over all seeds?* A
-confidence interval: the bootstrap resamples runs and needs no model; its percentile form takes quantiles of
-the resampled statistic, BCa shifts those quantiles for bias and skewness (B. Efron, "Better bootstrap
-confidence intervals", 1987). *And if only means and variances are kept?* Student's interval, :math:`\bar x
-\pm t_{n-1} s/\sqrt n`. *Where will most single runs be?* A tolerance interval: between the order statistics
-:math:`x_{(r)}` and :math:`x_{(n+1-r)}` lies a share of the population with the law Beta(n + 1 - 2r, 2r),
-whatever the continuous law of the runs (S. Wilks, 1941). *And how far do runs scatter?* An interval for the variance,
-from sums of powers.
+Four questions, four intervals. *Where is the mean (or the variance, or the median) over all seeds?* A confidence
+interval: the bootstrap resamples runs and needs no model; its percentile form takes quantiles of the resampled
+statistic, BCa shifts those quantiles for bias and skewness (B. Efron, "Better bootstrap confidence intervals", 1987).
+*And if only means and variances are kept?* Student's interval, :math:`\bar x \pm t_{n-1} s/\sqrt n`. *And if a few
+rare runs carry the mean, and perhaps none of them is in the sample?* If scores are bounded, a run at the bound is
+added to the sample, and runs are weighted at random (N. Gaffke, "Three test statistics for a nonparametric one-sided
+hypothesis on the mean of a nonnegative variable", 2005). *Where will most single runs be?* A tolerance interval:
+between the order statistics :math:`x_{(r)}` and :math:`x_{(n+1-r)}` lies a share of the population with the law
+Beta(n + 1 - 2r, 2r), whatever the continuous law of the runs (S. Wilks, 1941). *And how far do runs scatter?* An
+interval for the variance, from sums of powers.
 """
 
 import warnings
@@ -34,10 +36,18 @@ from gqlib._validate import (
     integer,
     reals,
     room,
+    scalar,
 )
 from gqlib.stats._checks import LARGEST_SCORE, sample_of_runs
 
-__all__ = ["Interval", "bootstrap_interval", "student_interval", "tolerance_interval", "variance_interval"]
+__all__ = [
+    "Interval",
+    "bootstrap_interval",
+    "bounded_interval",
+    "student_interval",
+    "tolerance_interval",
+    "variance_interval",
+]
 
 # Numbers resampled at a time: 32 MB of float64, so that long learning curves fit into memory.
 BATCH_NUMBERS = 2**22
@@ -179,6 +189,70 @@ def student_interval(mean: ArrayLike, variance: ArrayLike, runs: int, *, confide
     quantile = stats.t.ppf((1 + fraction("confidence", confidence)) / 2, count - 1)
     half = quantile * np.sqrt(spread / count)
     return _interval(centre - half, centre + half)
+
+
+def bounded_interval(
+    sample: ArrayLike,
+    rng: np.random.Generator,
+    *,
+    low: float,
+    high: float,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    axis: int = 0,
+) -> Interval:
+    r"""Gaffke's confidence interval for the mean of scores that cannot leave an interval.
+
+    The upper end is a quantile of :math:`\sum_i D_i x_i + D_{n+1} b`, where b is the upper bound and D is uniform on
+    the simplex; the lower end the same with the lower bound. For scores that are all 0 or 1 it is the interval of
+    Clopper and Pearson, and if nothing rare is missing it is close to Student's.
+
+    Parameters
+    ----------
+    sample : array_like, shape (runs, ...)
+        Scores between `low` and `high`; every further axis gets its own interval, from the same weights.
+    rng : numpy.random.Generator
+        Source of the weights.
+    low, high : float
+        Bounds that no score can leave, whatever the sample says.
+    confidence : float
+        Level, strictly between 0 and 1.
+    resamples : int
+        Number of draws of the weights.
+    axis : int
+        The axis of the runs.
+
+    Notes
+    -----
+    That it covers the mean at least as often as it says is proved for scores of two values and has no known exception;
+    it is not proved in general.
+
+    Examples
+    --------
+    Ten runs without a failure do not show that there are none:
+
+    >>> low, high = bounded_interval([0.0] * 10, np.random.default_rng(0), low=0.0, high=1.0)
+    >>> low, round(high, 1)  # 1 - 0.025 ** (1 / 10) is 0.31
+    (0.0, 0.3)
+    """
+    generator("rng", rng)
+    confidence, resamples = fraction("confidence", confidence), integer("resamples", resamples, low=1)
+    values = sample_of_runs("sample", sample, axis=axis, at_least=1)
+    bottom, top = (
+        scalar(name, bound, low=-LARGEST_SCORE, high=LARGEST_SCORE) for name, bound in (("low", low), ("high", high))
+    )
+    if not (bottom < top and bottom <= values.min() and values.max() <= top):
+        given = f"low is {bottom:g}, high {top:g}, and the sample lies between {values.min():g} and {values.max():g}"
+        raise ValueError(f"{given}; the sample should lie between low and high, which should differ")
+    room("resamples", resamples, resamples * (len(values) + 1))
+    weights = rng.standard_exponential((resamples, len(values) + 1))
+    weights /= weights.sum(axis=1, keepdims=True)
+    means, spare = np.tensordot(weights[:, :-1], values, axes=1), weights[:, -1].reshape(-1, *[1] * (values.ndim - 1))
+    tail = (1.0 - confidence) / 2.0
+    ends = (
+        np.quantile(means + bound * spare, level, axis=0) for bound, level in ((bottom, tail), (top, 1.0 - tail))
+    )
+    return _interval(*(np.asarray(end) for end in ends))
 
 
 def tolerance_interval(
