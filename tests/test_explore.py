@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import re
 from pathlib import Path
 
@@ -159,6 +160,93 @@ def test_roots_of_known_polynomials(page, zeros):
 
 
 @pytest.mark.parametrize(
+    "zeros",
+    [
+        [-0.5 + 2j, -0.5 - 2j, -0.5 + 2j, -0.5 - 2j],  # a double pair
+        [-1.25, -1.25, 0.1, -3.0],
+        [-1.25, -1.25, 0.1 + 1j, 0.1 - 1j],
+        [-0.3, -0.3, 2.0, 2.0],
+    ],
+)
+def test_conjugates_are_equal_and_multiple_roots_are_one(page, zeros):
+    found = [complex(*pair) for pair in call(page, "gqNumbers.roots", np.poly(zeros)[1:].real.tolist())]
+    assert sorted(z.real for z in found if z.imag > 0) == sorted(z.real for z in found if z.imag < 0)
+    assert sorted(z.imag for z in found if z.imag > 0) == sorted(-z.imag for z in found if z.imag < 0)
+    assert len(set(found)) == len(set(zeros))
+    assert np.abs(np.array(found)[:, None] - np.array(zeros)).min(axis=0).max() < 1e-7
+
+
+@pytest.mark.parametrize("zeros", [[-1.0, -1.0, -1.0, 2.0], [0.01] * 4, [-2.0] * 3])
+def test_where_more_than_two_roots_meet_conjugates_are_still_equal(page, zeros):
+    found = [complex(*pair) for pair in call(page, "gqNumbers.roots", np.poly(zeros)[1:].real.tolist())]
+    assert len(found) == len(zeros)
+    assert all(z.conjugate() in found for z in found)
+    assert np.abs(np.array(found)[:, None] - np.array(zeros)).min(axis=0).max() < 1e-3
+
+
+def test_conjugates_are_equal_where_two_eigenvalues_meet(page):
+    """The time scales at σ = λ = 0, γ = 0.99: between η = 0.01 and 1 pairs of eigenvalues meet and part again."""
+    met = 0
+    for eta in np.geomspace(1e-3, 10.0, 400):
+        coefficients = formula(page, "time-scales", "coefficients", 0.0, 0.0, 0.99, eta)
+        found = [complex(*pair) for pair in call(page, "gqNumbers.roots", coefficients)]
+        complex_ones = [z for z in found if z.imag != 0]
+        assert len(found) == 4
+        assert all(z.conjugate() in found for z in complex_ones)
+        met += len(complex_ones) > 0
+    assert 50 < met < 400
+
+
+def test_nothing_is_beyond_the_axes(page):
+    """Every setting of the sliders: eigenvalues, mean weights and paths lie within the windows of the panels."""
+    windows = json.loads(page.eval("JSON.stringify(gqNumbers.WINDOWS)"))
+
+    def inside(values, window):
+        low, high = windows[window]
+        return low <= np.min(values) and np.max(values) <= high
+
+    for sigma, lam, gamma in itertools.product((0.0, 0.5, 1.0), (0.0, 0.5, 0.95, 0.99, 1.0), (0.0, 0.9, 0.99)):
+        for reading in ENDINGS:
+            matrix = two_state(gamma, reading).problem.A(sigma, lam)
+            assert inside(np.linalg.eigvals(matrix).real, "spectrum"), (reading, sigma, lam, gamma)
+            path = [expm(t * matrix) @ [2.0, 0.0] for t in np.linspace(0.0, 20.0, 41)]
+            assert inside(path, "motion"), (reading, sigma, lam, gamma)
+        for eta in (0.001, 0.03, 1.0, 10.0):
+            joint = joint_matrix(two_state(gamma).problem, sigma, lam, eta)
+            values = np.linalg.eigvals(joint)
+            where = (sigma, lam, gamma, eta)
+            assert inside(values.real, "real"), where
+            assert inside(values.imag, "imaginary"), where
+            assert inside(values.real.max(), "abscissa"), where
+            if values.real.max() < 0:  # a path that converges is drawn to its end
+                forward, state, far = expm(2.0 * joint), np.array([2.0, 0.0, 0.0, 0.0]), []
+                for _ in range(100):
+                    state = forward @ state
+                    far.append(np.abs(state[[0, 2]]).max())
+                assert max(far) < windows["turn"], where
+
+
+def test_a_path_ends_where_it_leaves_the_window(page):
+    track = [[0, 9], [5, 9], [31, 9], [2, 9]]
+    assert call(page, "gqNumbers.within", track, [0], 30) == track[:3]
+    assert call(page, "gqNumbers.within", track, [1], 30) == track
+    assert call(page, "gqNumbers.within", track, [0, 1], 8) == track[:1]
+
+
+@pytest.mark.parametrize("make", EXPLORABLES)
+def test_presets_are_within_the_sliders_and_captions_speak_of_what_is_set(make):
+    explorable = make()
+    sliders = {slider.name: slider for slider in explorable.sliders}
+    assert "that you set" in explorable.caption
+    assert len(explorable.presets) >= 3
+    for preset in explorable.presets:
+        assert preset.choice in ("", *explorable.choices)
+        for name, value in preset.values.items():
+            moved = math.log10(value) if sliders[name].log else value
+            assert sliders[name].low - 0.02 <= moved <= sliders[name].high, (preset.label, name)
+
+
+@pytest.mark.parametrize(
     ("number", "shown"),
     [
         (0, "0"),
@@ -223,7 +311,7 @@ def test_settings_are_readable_and_within_their_ranges(page):
 
 def test_the_script_is_small_fetches_nothing_and_knows_every_explorable():
     source = SCRIPT.read_text(encoding="utf-8")
-    assert len(source.splitlines()) < 450
+    assert len(source.splitlines()) < 500
     assert set(re.findall(r"https?://[^\"']+", source)) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"}
     assert not re.search(r"\b(fetch|XMLHttpRequest|import|eval|Function)\s*\(", source)
     for make in EXPLORABLES:

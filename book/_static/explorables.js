@@ -1,7 +1,8 @@
 /* The book's live figures: plain SVG, no library, nothing fetched.
  *
- * A chapter holds, beside a static figure, a block written by gqlib.explore: settings, and formulas that sympy printed
- * as JavaScript. This script draws them at the place of the static figure, which stays a click away.
+ * A chapter holds, beside a static figure, a block written by gqlib.edition.explore: settings, and formulas that sympy
+ * printed as JavaScript. This script draws them at the place of the static figure, which stays a click away together
+ * with its caption; the caption below is that of the live one.
  * No mathematics of the book is written by hand here: only the numerical tools below, which tests hold to numpy.
  */
 (function (root) {
@@ -32,7 +33,27 @@
       }
       if (moved < 1e-15) break;
     }
-    return z.sort((a, b) => b[0] - a[0] || b[1] - a[1]);
+    return conjugate(z).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
+  }
+
+  /* Roots of a real polynomial, made what they must be. Rounding splits a multiple root into a cluster, whose mean is
+   * exact to many more digits than its members; and what is not real comes in conjugate pairs, to the last digit. */
+  function conjugate(z) {
+    const near = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]) < 3e-6 * (1e-3 + Math.hypot(...a));
+    const mean = (group) => [0, 1].map((part) => group.reduce((sum, x) => sum + x[part], 0) / group.length);
+    const rest = z.map((a) => mean(z.filter((b) => near(a, b)))), done = [];
+    while (rest.length) {
+      const a = rest.pop();
+      const far = rest.map((b) => Math.hypot(b[0] - a[0], b[1] + a[1])), least = Math.min(...far);
+      if (near(a, [a[0], -a[1]]) || 2 * Math.abs(a[1]) <= least) {
+        done.push([a[0], 0]);
+        continue;
+      }
+      const [b] = rest.splice(far.indexOf(least), 1);
+      const re = (a[0] + b[0]) / 2, im = (Math.abs(a[1]) + Math.abs(b[1])) / 2;
+      done.push([re, im], [re, -im]);
+    }
+    return done;
   }
 
   const multiply = (a, b) => a.map((row) => b[0].map((_, j) => row.reduce((sum, x, k) => sum + x * b[k][j], 0)));
@@ -61,6 +82,12 @@
     return result;
   }
 
+  /* The path up to its first point beyond the bound in one of these coordinates, or all of it. */
+  function within(track, coordinates, bound) {
+    const out = track.findIndex((x) => coordinates.some((k) => !(Math.abs(x[k]) <= bound)));
+    return out < 0 ? track : track.slice(0, out + 1);
+  }
+
   const square = (flat, n) => Array.from({ length: n }, (_, i) => flat.slice(i * n, (i + 1) * n));
   const range = (low, high, count) => Array.from({ length: count }, (_, i) => low + ((high - low) * i) / (count - 1));
 
@@ -80,14 +107,17 @@
     const digits = size >= 1e5 || size < 1e-4 ? x.toExponential(3) : String(Number(x.toPrecision(4)));
     return digits.replace(/-/g, "−");
   }
-  const complex = (z) => text(z[0]) + (Math.abs(z[1]) < 1e-9 ? "" : (z[1] < 0 ? " − " : " + ") + text(Math.abs(z[1])) + "i");
+  const complex = (z) => text(z[0]) + (z[1] === 0 ? "" : (z[1] < 0 ? "\u00a0−\u00a0" : "\u00a0+\u00a0") + text(Math.abs(z[1])) + "i");
 
-  root.gqNumbers = { roots, exponential, path, square, text };
+  // What the axes hold: tests see that no setting of the sliders leads beyond them.
+  const WINDOWS = { spectrum: [-3.1, 0.6], motion: [-1000, 1000], real: [-15, 2], imaginary: [-500, 500], abscissa: [-1.5, 0.5], turn: 30 };
+
+  root.gqNumbers = { roots, exponential, path, within, square, text, WINDOWS };
   if (typeof document === "undefined") return;
 
   // ---------------------------------------------------------------- drawing
 
-  const WIDTH = 340, HEIGHT = 260, LEFT = 52, RIGHT = 12, TOP = 24, BOTTOM = 42;
+  const WIDTH = 340, HEIGHT = 266, LEFT = 60, RIGHT = 12, TOP = 26, BOTTOM = 48, RADIUS = 8;
   let serial = 0;
 
   function make(parent, tag, attributes = {}, content = null) {
@@ -132,14 +162,14 @@
       make(frame, "svg:rect", { x: LEFT, y: TOP, width: wide, height: high });
       for (const tick of newX.ticks || ticksOf(newX.low, newX.high)) {
         make(frame, "svg:path", { d: `M${px(tick)} ${TOP}V${TOP + high}`, class: tick === 0 ? "gq-zero" : "" });
-        make(frame, "svg:text", { x: px(tick), y: TOP + high + 15, "text-anchor": "middle" }, text(tick));
+        make(frame, "svg:text", { x: px(tick), y: TOP + high + RADIUS + 13, "text-anchor": "middle" }, text(tick));
       }
       for (const tick of newY.ticks || ticksOf(newY.low, newY.high)) {
         make(frame, "svg:path", { d: `M${LEFT} ${py(tick)}H${LEFT + wide}`, class: tick === 0 ? "gq-zero" : "" });
-        make(frame, "svg:text", { x: LEFT - 5, y: py(tick) + 4, "text-anchor": "end" }, text(tick));
+        make(frame, "svg:text", { x: LEFT - RADIUS - 3, y: py(tick) + 4, "text-anchor": "end" }, text(tick));
       }
-      make(frame, "svg:text", { x: LEFT + wide / 2, y: HEIGHT - 8, "text-anchor": "middle" }, newX.label);
-      make(frame, "svg:text", { x: LEFT, y: 15 }, newY.label);
+      make(frame, "svg:text", { x: LEFT + wide / 2, y: HEIGHT - 6, "text-anchor": "middle" }, newX.label);
+      make(frame, "svg:text", { x: LEFT, y: 13 }, newY.label);
     }
     axes(x, y);
     const marks = make(svg, "svg:g", { "clip-path": `url(#${id})` });
@@ -169,7 +199,7 @@
       },
       /* A point that moves by pointer, touch and arrow keys; `along` names the sliders that x and y set. */
       handle(label, state, along) {
-        const node = make(svg, "svg:circle", { r: 9, class: "gq-handle", tabindex: 0, role: "slider", "aria-label": label });
+        const node = make(svg, "svg:circle", { r: RADIUS, class: "gq-handle", tabindex: 0, role: "slider", "aria-label": label });
         const move = (event) => {
           const box = svg.getBoundingClientRect();
           const u = ((event.clientX - box.left) / box.width) * WIDTH, v = ((event.clientY - box.top) / box.height) * HEIGHT;
@@ -203,14 +233,15 @@
 
   /* Sliders, a choice and read-outs; `draw` is called after every change. */
   function controls(parent, settings, draw) {
-    const box = make(parent, "div", { class: "gq-controls" });
+    const desk = make(parent, "div", { class: "gq-desk" });
+    const box = make(desk, "div", { class: "gq-controls" });
     const inputs = {};
-    let choice = settings.choices[0];
+    let select = null;
     if (settings.choices.length) {
       const label = make(box, "label", { class: "gq-choice" }, "reading ");
-      const select = make(label, "select");
+      select = make(label, "select");
       for (const name of settings.choices) make(select, "option", { value: name }, name);
-      select.addEventListener("change", () => { choice = select.value; draw(); });
+      select.addEventListener("change", () => draw());
     }
     const shown = (entry) => (entry.slider.log ? 10 ** Number(entry.input.value) : Number(entry.input.value));
     const refresh = (entry) => {
@@ -228,12 +259,20 @@
       refresh(inputs[slider.name]);
       input.addEventListener("input", () => { refresh(inputs[slider.name]); draw(); });
     }
-    const read = make(parent, "p", { class: "gq-readout", role: "status" });
-    return {
+    const presets = make(desk, "p", { class: "gq-presets" });
+    for (const preset of settings.presets) {
+      const button = make(presets, "button", { type: "button" }, preset.label);
+      button.addEventListener("click", () => {
+        if (preset.choice) select.value = preset.choice;
+        state.set(preset.values);
+      });
+    }
+    const read = make(desk, "p", { class: "gq-readout", role: "status" });
+    const state = {
       get: (name) => (name === "n" ? Math.round(shown(inputs[name])) : shown(inputs[name])),
       label: (name) => inputs[name].slider.label,
       input: (name) => inputs[name].input,
-      choice: () => choice,
+      choice: () => select.value,
       set(values) {
         for (const [name, value] of Object.entries(values)) {
           const entry = inputs[name];
@@ -258,6 +297,7 @@
         }
       },
     };
+    return state;
   }
 
   function legend(parent, entries) {
@@ -265,7 +305,7 @@
     for (const [colour, dashes, label] of entries) {
       const item = make(list, "span");
       const svg = make(item, "svg:svg", { viewBox: "0 0 28 8", "aria-hidden": "true" });
-      make(svg, "svg:path", { d: colour === "mark" ? "M14 4h0.01" : "M0 4H28", class: `gq-line gq-${colour}`, "stroke-dasharray": dashes });
+      make(svg, "svg:path", { d: colour === "mark" || colour === "start" ? "M14 4h0.01" : "M0 4H28", class: `gq-line gq-${colour}`, "stroke-dasharray": dashes });
       item.append(" " + label);
     }
   }
@@ -273,23 +313,24 @@
   // ---------------------------------------------------------------- the three figures
 
   const UNIT = { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1] };
+  const between = ([low, high]) => ({ low, high });
   const DASH = "7 4", DOTS = "2 4";
   const LINES = [["blue", ""], ["red", DASH], ["green", DOTS], ["pink", "9 3 2 3"]];
 
   function twoState(box, settings) {
     const grid = range(0, 1, 81), rows = range(0, 1, 201);
     const TIME = 20, STEP = 0.1;
-    const state = controls(box, settings, draw);
     const panels = make(box, "div", { class: "gq-panels" });
+    const state = controls(panels, settings, draw);
     const spectrum = panel(panels, "Eigenvalues of A against σ", { ...UNIT, label: "σ" },
-      { low: -2.2, high: 0.6, ticks: [-2, -1.5, -1, -0.5, 0, 0.5], label: "eigenvalues of A" },
+      { ...between(WINDOWS.spectrum), ticks: [-3, -2, -1, 0, 0.5], label: "eigenvalues of A" },
       [["blue", "", "larger"], ["red", DASH, "smaller"]]);
     const phase = panel(panels, "Unstable region of σ and λ", { ...UNIT, label: "σ" }, { ...UNIT, label: "λ" },
       [["shade", "", "unstable"]]);
     const motion = panel(panels, "Mean weights over time", { low: 0, high: TIME, label: "t" },
-      { low: -1000, high: 1000, ticks: [-1000, -100, -10, -1, 0, 1, 10, 100, 1000], label: "θ(t)", kind: "symlog", knee: 0.5 },
+      { ...between(WINDOWS.motion), ticks: [-1000, -100, -10, -1, 0, 1, 10, 100, 1000], label: "θ(t)", kind: "symlog", knee: 0.5 },
       [["blue", "", "θ₁(t)"], ["red", DASH, "θ₂(t)"]]);
-    spectrum.region()([[0, 1, 0, 0.6]]);
+    spectrum.region()([[0, 1, 0, WINDOWS.spectrum[1]]]);
     const [larger, smaller, now] = [spectrum.line("blue"), spectrum.line("red", DASH), spectrum.dots("mark", 5)];
     const region = phase.region();
     const [theta1, theta2] = [motion.line("blue"), motion.line("red", DASH)];
@@ -368,23 +409,22 @@
   function timeScales(box, settings) {
     const TIME = 200, STEP = 0.25;
     const etas = range(-3, 1, 161).map((x) => 10 ** x);
-    const state = controls(box, settings, draw);
     const panels = make(box, "div", { class: "gq-panels" });
-    const ticks = [-10, -1, -0.1, 0, 0.1, 1, 10];
+    const state = controls(panels, settings, draw);
     const plane = panel(panels, "Eigenvalues of J in the complex plane",
-      { low: -15, high: 2, ticks: ticks.slice(0, 6), label: "real part", kind: "symlog", knee: 0.03 },
-      { low: -30, high: 30, ticks, label: "imaginary part", kind: "symlog", knee: 0.03 },
+      { ...between(WINDOWS.real), ticks: [-10, -1, -0.1, 0, 0.1, 1], label: "real part", kind: "symlog", knee: 0.03 },
+      { ...between(WINDOWS.imaginary), ticks: [-100, -10, -1, -0.1, 0, 0.1, 1, 10, 100], label: "imaginary part", kind: "symlog", knee: 0.03 },
       [["mark", "", "at this η"], ["faint", "1 4", "for other η"], ["shade", "", "unstable"]]);
     const abscissa = panel(panels, "Largest real part against η", { low: 0.001, high: 10, ticks: [0.001, 0.01, 0.1, 1, 10], label: "η", kind: "log" },
-      { low: -0.5, high: 0.5, ticks: [-0.3, -0.1, -0.01, 0, 0.01, 0.1, 0.3], label: "largest real part", kind: "symlog", knee: 0.005 });
+      { ...between(WINDOWS.abscissa), ticks: [-1, -0.1, -0.01, 0, 0.01, 0.1], label: "largest real part", kind: "symlog", knee: 0.005 });
     const turn = panel(panels, "Path of θ₁ and ω₁", { low: -1, high: 1, label: "θ₁" }, { low: -1, high: 1, label: "ω₁" },
-      [["blue", "", "path"], ["red", "", "start"], ["mark", "", "end"]]);
-    plane.region()([[0, 2, -30, 30]]);
-    abscissa.region()([[0.001, 10, 0, 0.5]]);
+      [["blue", "", "path"], ["start", "", "start"], ["mark", "", "end"]]);
+    plane.region()([[0, WINDOWS.real[1], ...WINDOWS.imaginary]]);
+    abscissa.region()([[0.001, 10, 0, WINDOWS.abscissa[1]]]);
     const [locus, now] = [plane.dots("faint", 1.2), plane.dots("mark", 5)];
     const curve = abscissa.line("blue");
     const point = abscissa.handle("Step ratio η", state, ["eta"]);
-    const [spiral, start, end] = [turn.line("blue"), turn.dots("red", 4), turn.dots("mark", 5)];
+    const [spiral, start, end] = [turn.line("blue"), turn.dots("start", 4), turn.dots("mark", 5)];
 
     const spectrum = (...at) => roots(settings.formulas.coefficients(...at));
     const family = lastly((...at) => etas.map((eta) => spectrum(...at, eta)));
@@ -397,15 +437,16 @@
       curve(others.map((zs, k) => [etas[k], zs[0][0]]));
       point([eta, values[0][0]]);
       const track = path(square(settings.formulas.J(sigma, lambda, gamma, eta), 4), [2, 0, 0, 0], STEP, TIME / STEP + 1);
-      const drawn = track.map((x) => [x[0], x[2]]);
-      // The window grows with the path up to a point; a path that diverges leaves it.
-      const [wide, high] = [0, 1].map((k) => Math.min(1.1 * Math.max(...drawn.map((p) => Math.abs(p[k]))), 20) || 1);
+      // A path that diverges is drawn until it leaves a fixed window; the axes always hold all that is drawn.
+      const kept = within(track, [0, 2], WINDOWS.turn), drawn = kept.map((x) => [x[0], x[2]]);
+      const [wide, high] = [0, 1].map((k) => 1.1 * Math.max(...drawn.map((p) => Math.abs(p[k]))) || 1);
       turn.limits([-high, high], [-wide, wide]);
       spiral(drawn);
       start(drawn.slice(0, 1));
       end(drawn.slice(-1));
       state.report(values[0][0] < 0 ? "stable" : "unstable", [
         ["abscissa", "largest real part", text(values[0][0])], ["eigenvalues", "eigenvalues of J:", values.map(complex).join(", ")],
+        ["end", "path to t =", text((kept.length - 1) * STEP)],
       ]);
     }
     draw();
@@ -423,7 +464,7 @@
       if (settings.note) make(box, "p", { class: "gq-hint" }, settings.note);
       block.querySelector(".gq-note").remove();
       const figure = document.getElementById(block.dataset.figure);
-      const still = figure && figure.querySelector("img");
+      const still = figure && figure.querySelector(".gq-figure, img");
       if (!still) {
         block.append(box);
         continue;
@@ -431,9 +472,13 @@
       (block.closest(".output") || block).hidden = true;
       const fold = make(null, "details", { class: "gq-still" });
       make(fold, "summary", {}, "The static figure");
-      still.replaceWith(fold);
+      still.replaceWith(box);
       fold.append(still);
-      fold.before(box);
+      figure.append(fold);
+      const caption = figure.querySelector(".caption-text");
+      if (!caption || !settings.caption) continue;
+      make(fold, "p", { class: "gq-still-caption" }).append(...caption.childNodes);
+      caption.textContent = settings.caption;
     }
   }
 

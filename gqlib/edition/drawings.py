@@ -1,7 +1,12 @@
-"""Drawings of the three prediction domains (Figures 6 and 7 of the paper, and two it lacks), and curves on log axes."""
+"""Drawings: the machine, one backup with its dial, the paper's prediction domains, and curves on log axes.
+
+Of the domains the paper draws two, Figures 6 and 7. A backup diagram, after Sutton and Barto, shows what an update of
+Q(σ) looks at, Eq. (5): of the next state's actions a the weights are (1−σ)π(a|s) + σ[a was taken].
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, pi, sin
 from typing import Any
 
@@ -12,9 +17,18 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains.boyan_chain import LAST_REWARD, STEP_REWARD, triangles
 from gqlib.domains.cart_pole import LENGTH
+from gqlib.domains.machine import ACTIONS, BROKEN, NEW, REPAIR, RUN, STATES, WORN, machine_mdp
 from gqlib.edition.figures import BLACK, BLUE, CYCLE, ORANGE, RED, SKY, mean_and_half
 
-__all__ = ["draw_cart_pole", "draw_chain", "draw_star", "draw_triangles", "log_band"]
+__all__ = [
+    "draw_backup",
+    "draw_cart_pole",
+    "draw_chain",
+    "draw_machine",
+    "draw_star",
+    "draw_triangles",
+    "log_band",
+]
 
 _NODE = {"boxstyle": "circle,pad=0.35", "facecolor": "white", "edgecolor": BLACK, "linewidth": 1.2}
 
@@ -33,6 +47,13 @@ def _bare(axes: Any) -> None:
     axes.set_aspect("equal")
     axes.axis("off")
     axes.grid(visible=False)
+
+
+def _ink_and_paper() -> tuple[Any, Any]:
+    """The colours of lines and ground, as the figures' style has them."""
+    import matplotlib
+
+    return matplotlib.rcParams["text.color"], matplotlib.rcParams["axes.facecolor"]
 
 
 def log_band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: Any) -> Array:
@@ -56,6 +77,130 @@ def log_band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: An
         axes.plot(np.asarray(x)[last], mean[last], "x", color=BLACK, ms=9, zorder=5)
     axes.set_yscale("log")
     return mean
+
+
+# Where each arrow of the machine's drawing begins, ends and bends, and where its probability stands.
+_MACHINE: dict[tuple[int, int, int], tuple[tuple[float, float], tuple[float, float], float, tuple[float, float]]] = {
+    (NEW, RUN, NEW): ((-0.2, 0.24), (0.2, 0.24), -2.2, (0.0, 0.98)),
+    (NEW, RUN, WORN): ((0.3, 0.12), (2.68, 0.12), -0.12, (1.5, 0.44)),
+    (WORN, RUN, WORN): ((2.8, 0.24), (3.2, 0.24), -2.2, (3.0, 0.98)),
+    (WORN, RUN, BROKEN): ((3.32, 0.12), (5.58, 0.12), -0.12, (4.5, 0.44)),
+    (BROKEN, RUN, BROKEN): ((5.8, 0.24), (6.2, 0.24), -2.2, (6.0, 0.98)),
+    (NEW, REPAIR, NEW): ((-0.33, 0.12), (-0.33, -0.16), 2.6, (-1.05, 0.0)),
+    (NEW, REPAIR, WORN): ((0.3, -0.05), (2.68, -0.05), 0.0, (1.5, 0.06)),
+    (WORN, REPAIR, NEW): ((2.75, -0.22), (0.28, -0.22), -0.16, (1.5, -0.55)),
+    (WORN, REPAIR, WORN): ((3.05, -0.24), (3.36, -0.1), 2.4, (3.55, -0.72)),
+    (BROKEN, REPAIR, WORN): ((5.58, -0.05), (3.34, -0.05), 0.0, (4.5, 0.06)),
+    (BROKEN, REPAIR, NEW): ((5.85, -0.24), (0.05, -0.26), -0.27, (3.0, -1.2)),
+}
+
+
+def draw_machine(axes: Any) -> None:
+    """The machine: three states, solid arrows for running it and dashed ones for repairing it, with probabilities.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> draw_machine(axes)
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['run: pays 3, 2, 0', 'repair: costs 1, 1.5, 2']
+    """
+    mdp = machine_mdp()
+    ink, paper = _ink_and_paper()
+    looks: dict[int, dict[str, Any]] = {
+        RUN: {"color": BLUE, "linestyle": "-"},
+        REPAIR: {"color": RED, "linestyle": (0, (4, 2))},
+    }
+    for (state, action, reached), (begin, end, bend, place) in _MACHINE.items():
+        chance = mdp.transitions[state, action, reached]
+        _arrow(axes, begin, end, bend, shrinkA=0, shrinkB=0, linewidth=0.8 + 1.2 * chance, **looks[action])
+        axes.text(*place, f"{chance:g}", ha="center", va="center", fontsize=9, color=looks[action]["color"])
+    for state, name in enumerate(STATES):
+        box = {"boxstyle": "round,pad=0.5", "facecolor": paper, "edgecolor": ink, "linewidth": 1.3}
+        axes.text(3.0 * state, 0.0, name, ha="center", va="center", fontsize=11, bbox=box, zorder=3)
+    for action, verb, sign in ((RUN, "pays", 1.0), (REPAIR, "costs", -1.0)):
+        sums = ", ".join(f"{sign * reward:g}" for reward in mdp.rewards[:, action])
+        axes.plot([], [], label=f"{ACTIONS[action]}: {verb} {sums}", **looks[action])
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.04), ncols=2, fontsize=10)
+    axes.set_xlim(-1.4, 6.8)
+    axes.set_ylim(-1.4, 1.15)
+    _bare(axes)
+
+
+def draw_backup(axes: Any, sigma: float, policy: ArrayLike, taken: int, *, names: Sequence[str] | None = None) -> Array:
+    """What one update of Q(σ) looks at, below a dial that points to σ; returns the weights of the actions, (A,).
+
+    The dot at the top is the pair to be updated, the circle the state reached, and the dots below it its actions. The
+    solid line leads to the action that was taken, as strong as σ; dashed lines to all actions, as strong as their share
+    (1−σ)π(a|s). The weight below an action is the sum of both, Eq. (5).
+
+    Parameters
+    ----------
+    axes : matplotlib axes
+    sigma : float in [0, 1]
+    policy : array_like, (A,)
+        π(·|s) in the state reached.
+    taken : int
+        The action that was taken there.
+    names : sequence of str, optional
+        Names of the pair, the state and the actions, 2 + A in number.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> draw_backup(axes, 0.5, [0.0, 1.0], 0).tolist()  # the crew runs on, the plan would repair
+    [0.5, 0.5]
+    """
+    sigma = check.scalar("sigma", sigma, low=0.0, high=1.0)
+    shares = check.distributions("policy", policy, (len(check.array("policy", policy, (None,))),))
+    taken = check.integer("taken", taken, low=0, high=len(shares) - 1)
+    if names is not None and len(names) != 2 + len(shares):
+        raise ValueError(f"names holds {len(names)} names; with {len(shares)} actions it should hold {2 + len(shares)}")
+    ink, paper = _ink_and_paper()
+    shares = (1.0 - sigma) * shares
+    weights = shares + sigma * (np.arange(len(shares)) == taken)
+    _dial(axes, sigma, ink)
+    axes.plot([0.0, 0.0], [0.0, -1.0], color=ink, linestyle="-", linewidth=1.5)
+    for action, (share, weight) in enumerate(zip(shares, weights, strict=True)):
+        x = 1.3 * (action - (len(shares) - 1) / 2)
+        if action == taken and sigma > 0.0:
+            axes.plot([0.06, x + 0.06], [-1.0, -2.0], color=BLUE, linestyle="-", linewidth=0.8 + 3.0 * sigma)
+        if share > 0.0:
+            axes.plot([0.0, x], [-1.0, -2.0], color=RED, linestyle=(0, (3, 1.5)), linewidth=0.8 + 3.0 * share)
+        if weight == 0.0:
+            axes.plot([0.0, x], [-1.0, -2.0], color=ink, linestyle=":", linewidth=0.8, alpha=0.5)
+        axes.plot(x, -2.0, "o", color=ink, markersize=8, alpha=0.4 if weight == 0.0 else 1.0, zorder=3)
+        axes.text(x, -2.72, f"×{weight:.3g}", ha="center", va="center", fontsize=11)
+        if names is not None:
+            axes.text(x, -2.35, names[2 + action], ha="center", va="center", fontsize=10)
+    axes.plot(0.0, 0.0, "o", color=ink, markersize=8, zorder=3)
+    axes.plot(0.0, -1.0, "o", color=paper, markeredgecolor=ink, markeredgewidth=1.5, markersize=16, zorder=3)
+    if names is not None:
+        axes.text(0.22, 0.0, names[0], ha="left", va="center", fontsize=10)
+        axes.text(0.3, -0.95, names[1], ha="left", va="center", fontsize=10)
+    axes.set_xlim(-1.5, 1.5)
+    axes.set_ylim(-2.95, 1.75)
+    _bare(axes)
+    return np.asarray(weights)
+
+
+def _dial(axes: Any, sigma: float, ink: Any) -> None:
+    """A half circle from 0, on the left, to 1, with its hand at σ."""
+    middle, radius = 0.6, 0.65
+    turn = np.linspace(0.0, pi, 61)
+    axes.plot(-radius * np.cos(turn), middle + radius * np.sin(turn), color=ink, linestyle="-", linewidth=1.5)
+    for end in (0.0, 0.25, 0.5, 0.75, 1.0):
+        out = np.array([-cos(pi * end), sin(pi * end)])
+        near, far = (0.88 * radius * out), radius * out
+        axes.plot([near[0], far[0]], [middle + near[1], middle + far[1]], color=ink, linestyle="-", linewidth=1.0)
+    hand = 0.8 * radius * np.array([-cos(pi * sigma), sin(pi * sigma)])
+    arrow = {"arrowstyle": "-|>", "color": BLUE, "linewidth": 2.5, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", xy=(hand[0], middle + hand[1]), xytext=(0.0, middle), arrowprops=arrow)
+    axes.text(0.0, middle + radius + 0.25, f"σ = {sigma:g}", ha="center", va="center", fontsize=12)
+    axes.text(-radius - 0.12, middle, "expect", ha="right", va="center", fontsize=9)
+    axes.text(radius + 0.12, middle, "sample", ha="left", va="center", fontsize=9)
 
 
 def draw_star(axes: Any, states: int = 7) -> None:

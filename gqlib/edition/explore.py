@@ -2,7 +2,8 @@ r"""Live figures of the book: closed forms from sympy, printed as JavaScript, be
 
 A call such as ``show_two_state("fig-phase")`` shows a small block of HTML: sliders as data, and functions that sympy's
 JavaScript printer wrote from the expressions of `gqlib.symbolic`. The book's one script, `explorables.js` among its
-static files, turns it into an SVG figure in place of the static figure of that name, which stays a click away.
+static files, turns it into an SVG figure with a caption of its own, in place of the static figure of that name, which
+stays a click away.
 Where no script runs (JupyterLab, print, a browser without JavaScript) the static figure is all there is.
 
 *Two states* (Figures 1–2): A_σ and its eigenvalues in each reading; θ(t) = exp(tA_σ) θ_0.
@@ -43,6 +44,7 @@ __all__ = [
     "LAM",
     "SIGMA",
     "Explorable",
+    "Preset",
     "Slider",
     "bias_and_variance",
     "show_bias_variance",
@@ -77,8 +79,25 @@ class Slider:
 
 
 @dataclass(frozen=True)
+class Preset:
+    """A button that sets some sliders, to what they show, and perhaps the choice.
+
+    Examples
+    --------
+    >>> Preset("a hundred returns", {"n": 100.0})
+    Preset(label='a hundred returns', values={'n': 100.0}, choice='')
+    """
+
+    label: str
+    values: Mapping[str, float]
+    choice: str = ""
+
+
+@dataclass(frozen=True)
 class Explorable:
     """One live figure: a name, a description for those who cannot see it, sliders, a choice, and formulas.
+
+    The caption says what the live figure shows; it replaces that of the static one, which goes where that goes.
 
     Examples
     --------
@@ -95,6 +114,8 @@ class Explorable:
     formulas: Mapping[str, str]
     choices: tuple[str, ...] = ()
     note: str = ""
+    caption: str = ""
+    presets: tuple[Preset, ...] = ()
 
     def javascript(self) -> str:
         """An object literal with the settings and the generated functions."""
@@ -103,6 +124,8 @@ class Explorable:
             "sliders": [vars(slider) for slider in self.sliders],
             "choices": list(self.choices),
             "note": self.note,
+            "caption": self.caption,
+            "presets": [vars(preset) for preset in self.presets],
         }
         lines = [f'"{name}": {source}' for name, source in self.formulas.items()]
         return f"{json.dumps(settings, ensure_ascii=False)[:-1]},\n" + '"formulas": {\n' + ",\n".join(lines) + "}}"
@@ -168,7 +191,16 @@ def two_state_explorable() -> Explorable:
         (SIGMA_SLIDER, LAM_SLIDER, GAMMA_SLIDER),
         formulas,
         ENDINGS,
-        "Drag the point, or move it with the arrow keys. θ(t) starts at (2, 0).",
+        "Drag the point in the square, or move it with the arrow keys.",
+        "The two-state example at the σ, λ, γ and reading that you set. Eigenvalues of A against σ, with dots at your "
+        "σ: where the larger one is above zero (shaded), the mean weights diverge. The square of σ and λ: shaded where "
+        "that happens. θ(t): the mean weights from θ(0) = (2, 0), on a scale that is linear near zero and logarithmic "
+        "beyond.",
+        (
+            Preset("the paper's γ and λ", {"sigma": 0.0, "lambda": 0.99, "gamma": 0.99}, "continuing"),
+            Preset("the same, bootstrap", {"sigma": 0.0, "lambda": 0.99, "gamma": 0.99}, "bootstrap"),
+            Preset("no trace", {"sigma": 0.0, "lambda": 0.0, "gamma": 0.99}, "continuing"),
+        ),
     )
 
 
@@ -232,7 +264,16 @@ def bias_variance_explorable() -> Explorable:
             Slider("n", "n", 0.0, 4.0, 0.0, 0.1, log=True),
         ),
         {"moments": to_javascript([SIGMA, LAM, GAMMA], [squared, variance, *value])},
-        note="For the mean of n returns: total² = bias² + (standard deviation)². Drag the point on the curve.",
+        note="Drag the point on the curve, or move it with the arrow keys.",
+        caption="The small MDP at the σ, λ, γ and n that you set. Errors of the mean of n λ-returns at their fixed "
+        "point, against σ: bias (root mean square over pairs), standard deviation, and the total, the root of the sum "
+        "of their squares. Values of the mixture policy, to which the bias is due, for the four pairs; at σ = 0 they "
+        "are those of the target policy.",
+        presets=(
+            Preset("one return", {"n": 1.0}),
+            Preset("a hundred returns", {"n": 100.0}),
+            Preset("long traces", {"lambda": 0.9, "n": 1.0}),
+        ),
     )
 
 
@@ -269,7 +310,16 @@ def time_scales_explorable() -> Explorable:
             GAMMA_SLIDER,
         ),
         {"J": to_javascript(arguments, list(joint)), "coefficients": to_javascript(arguments, list(coefficients))},
-        note="Drag the point on the curve. The path starts at θ = (2, 0), ω = (0, 0) and lasts 200 units of time.",
+        note="Drag the point on the curve, or move it with the arrow keys.",
+        caption="The joint system of θ and ω on the two-state example, continuing chain, at the η, σ, λ and γ that you "
+        "set. Eigenvalues of J(η) in the complex plane, large dots at your η: one in the shaded half means divergence. "
+        "The largest real part against η. The path of θ₁ and ω₁ from θ = (2, 0), ω = (0, 0), over 200 units of time or "
+        "until it has grown fifteenfold. Scales are linear near zero and logarithmic beyond, but for the path.",
+        presets=(
+            Preset("just unstable", {"eta": 10**-0.9, "sigma": 0.0, "lambda": 0.0, "gamma": 0.99}),
+            Preset("just stable", {"eta": 10**-0.8, "sigma": 0.0, "lambda": 0.0, "gamma": 0.99}),
+            Preset("the paper's least η", {"eta": 2.0**-10}),
+        ),
     )
 
 
