@@ -6,17 +6,13 @@ light and dark are recorded during that visit, and the tests below examine the r
 
 import math
 import re
-import shutil
-import subprocess
-import sys
 from functools import cache
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
-import yaml
+from chromium import CHAPTERS, DESK, NO_MOTION, PAGES, PHONE, THEMES, listen, needs_browser, settle
 from scipy.linalg import expm
 
 from gqlib.domains import two_state
@@ -25,68 +21,13 @@ from gqlib.stability import joint_matrix, spectral_abscissa
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[1]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-needs_browser = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium on the PATH: install the system's package 'chromium' to run the browser tests"
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 1000}
-THEMES = ("light", "dark")
-
 # What axe-core finds in the theme's own parts and a style sheet cannot mend: (rule, what the part begins with), reason.
 THEME_FAULTS = {
     ("region", '<div class="sidebar-primary-item">'): "the theme puts the book's title outside of its landmarks",
 }
 
 
-def _toc_pages() -> list[str]:
-    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    files = [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
-    return [Path(name).stem for name in files]
-
-
-CHAPTERS = _toc_pages()
-PAGES = [*CHAPTERS, "search", "genindex"]
-
-
-def _fresh(html: Path) -> bool:
-    """Whether the book was built after its text, records, style and settings were last changed."""
-    sources = [ROOT / "_config.yml", *(ROOT / "book").rglob("*")]
-    newest = max(path.stat().st_mtime for path in sources if path.is_file() and "__pycache__" not in path.parts)
-    return (html / "index.html").exists() and (html / "searchindex.js").stat().st_mtime >= newest
-
-
-@pytest.fixture(scope="session")
-def book(tmp_path_factory):
-    """The folder of the HTML book: that of `make book` if it is up to date, else one built for the occasion."""
-    html = ROOT / "_build" / "html"
-    if _fresh(html):
-        return html
-    out = tmp_path_factory.mktemp("book")
-    build = [Path(sys.executable).with_name("jupyter-book"), "build", "book", "-W", "--keep-going", "-n", "--quiet"]
-    result = subprocess.run([*build, "--path-output", out], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-3000:]
-    return out / "_build" / "html"
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with pytest.importorskip("playwright.sync_api").sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def context(browser):
     opened = browser.new_context(viewport=DESK, has_touch=True, reduced_motion="reduce")
     opened.set_default_timeout(120_000)  # no verdict on speed: the machine may be busy
@@ -121,26 +62,9 @@ THIN = """() => {
     seen.add(kind);
   }
 }"""
-NO_MOTION = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 
 
-def settle(page):
-    """Wait until MathJax, if the page has it, has typeset everything."""
-    page.evaluate("async () => { if (window.MathJax && MathJax.startup) await MathJax.startup.promise; }")
-
-
-def listen(page):
-    """The lists that errors and requests beyond the book's own files are put on."""
-    errors, outside = [], []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("requestfailed", lambda request: errors.append(f"{request.url}: {request.failure}"))
-    own = ("file:", "data:", "blob:")
-    page.on("request", lambda request: None if request.url.startswith(own) else outside.append(request.url))
-    return errors, outside
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def visit(book, context):
     """Notes on one page of the book, taken once."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
@@ -235,7 +159,7 @@ class Links(HTMLParser):
             self.images.append(given)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def parsed(book):
     return {path: Links(path.read_text(encoding="utf-8")) for path in book.glob("*.html")}
 
@@ -312,14 +236,15 @@ def test_search_says_when_it_finds_nothing(book, context):
 
 
 def page_of(book, name):
-    """The one page that holds the live figure."""
+    """The page that holds the live figure; one of them is on the first page and in its chapter."""
     mark = f'data-explorable="{name}"'
     pages = [path for path in sorted(book.glob("*.html")) if mark in path.read_text(encoding="utf-8")]
-    assert len(pages) == 1, f"{name} is on {[path.name for path in pages]}"
-    return pages[0]
+    chapters = [path for path in pages if path.name != "index.html"]
+    assert len(chapters) == 1, f"{name} is on {[path.name for path in pages]}"
+    return chapters[0]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def opened(book, context):
     """The page of each live figure, opened once."""
 
@@ -480,9 +405,9 @@ def test_live_figure_stands_in_for_the_static_one(live, name):
     _, figure = live(name)
     assert len(figure.get_attribute("aria-label")) > 40
     still = figure.locator("xpath=following-sibling::details[1]")
-    assert not still.locator("img").is_visible()
+    assert not still.locator(".gq-drawing").is_visible()
     still.locator("summary").click()
-    assert still.locator("img").is_visible()
+    assert still.locator(".gq-drawing").is_visible()
 
 
 @needs_browser
@@ -493,7 +418,7 @@ def test_without_javascript_the_static_figure_is_there(book, browser, name):
     page.goto(page_of(book, name).as_uri())
     figure = page.locator(f'.gq-explorable[data-explorable="{name}"]').get_attribute("data-figure")
     assert page.locator(".gq-live").count() == 0
-    assert page.locator(f"#{figure} img").is_visible()
+    assert page.locator(f"#{figure} .gq-drawing").is_visible()
     plain.close()
 
 

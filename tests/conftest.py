@@ -1,0 +1,37 @@
+"""Fixtures of the tests that read the built book or open it in a browser."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from chromium import CHROMIUM, FLAGS, ROOT
+
+
+def _fresh(html: Path) -> bool:
+    """Whether the book was built after its text, records, style and settings were last changed."""
+    sources = [ROOT / "_config.yml", *(ROOT / "book").rglob("*")]
+    newest = max(path.stat().st_mtime for path in sources if path.is_file() and "__pycache__" not in path.parts)
+    return (html / "index.html").exists() and (html / "searchindex.js").stat().st_mtime >= newest
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory):
+    """The folder of the HTML book: that of `make book` if it is up to date, else one built for the occasion."""
+    html = ROOT / "_build" / "html"
+    if _fresh(html):
+        return html
+    out = tmp_path_factory.mktemp("book")
+    build = [Path(sys.executable).with_name("jupyter-book"), "build", "book", "-W", "--keep-going", "-n", "--quiet"]
+    result = subprocess.run([*build, "--path-output", out], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-3000:]
+    return out / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, closed after each file: Playwright runs one event loop in a process, and others want theirs free."""
+    with pytest.importorskip("playwright.sync_api").sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
