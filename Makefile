@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf test mutants planted lab notebooks lint bench lock clean coverage licences latest
+.PHONY: help setup book pdf test mutants planted lab notebooks lint bench lock clean coverage licences sbom latest wheels proofs
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -60,11 +60,24 @@ coverage: $(STAMP) ## line coverage of gqlib by the unit tests alone; fails belo
 licences: $(STAMP) ## list the licence of every dependency
 	$(BIN)/python .ci/licences.py
 
+sbom: $(STAMP) ## write a software bill of materials, and check it against a local vulnerability database (GQ_OSV=all.zip)
+	$(BIN)/python .ci/sbom.py
+	$(BIN)/python .ci/audit.py
+
 latest: ## run the tests with the newest allowed versions, in .venv-latest, and say what breaks
 	$(PYTHON) .ci/latest.py -n $(JOBS) --dist loadfile $(ARGS)
 
-lab: $(STAMP) ## open JupyterLab on the chapters
-	$(BIN)/jupyter lab book --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+wheels: $(STAMP) ## build the package and try its wheel in empty environments of Python 3.11, 3.12 and 3.13
+	$(BIN)/python .ci/wheels.py
+
+proofs: ## let Coq check the machine-checked core (OPTIONAL=1: no fault where Coq is missing)
+	@$(PYTHON) proofs/check.py $(if $(OPTIONAL),--optional,)
+
+# Copies that JupyterLab can show, in lab/; they are the reader's, and `make clean` leaves them alone.
+lab: $(STAMP) ## open the chapters as notebooks in JupyterLab, to read, change and run
+	@$(BIN)/python book/lab.py
+	JUPYTER_CONFIG_PATH="$(CURDIR)/lab/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab/00_index.ipynb \
+	  --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 
 notebooks: $(STAMP) ## execute the chapters whose text or library changed (all with ALL=1)
 	$(BIN)/python book/refresh.py --jobs $(JOBS) $(if $(ALL),--all,)

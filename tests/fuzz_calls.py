@@ -37,7 +37,7 @@ VALUES: dict[str, Any] = {
     **{"position": -0.5, "velocity": 0.01, "score_at_0": 4.0, "score_at_1": 5.0, "level": 0.05},
     # whole numbers
     **{"steps": 140, "kept": 10, "runs": 2, "seed": 3, "first_run": 0, "run": 0, "episodes": 2, "max_steps": 30},
-    **{"p": 512, "memory": 512, "tilings": 2, "num_tilings": 2, "numtilings": 2, "ihtORsize": 64, "sizeval": 16},
+    **{"p": 512, "size": 512, "tilings": 2, "num_tilings": 2, "numtilings": 2, "ihtORsize": 64, "sizeval": 16},
     **{"points": 5, "states": 5, "length": 3, "resamples": 20, "repetitions": 3, "every": 2, "n": 5, "t": 1, "i": 0},
     **{"j": 0, "k": 0, "count": 2, "better": 1, "between": 2, "worse": 2, "denominator": 40, "remainder": 2, "axis": 0},
     **{"largest_denominator": 100, "runs_per_task": 2, "episode_steps": 3, "action": 1, "next_action": 0},
@@ -127,6 +127,7 @@ def searched() -> Any:
 OBJECTS: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("np.random.Generator", "Generator", "np.random.Generator | Random"), rng),
     **dict.fromkeys(("LinearPrediction", "PredictionProblem"), by("prediction.PredictionProblem.on_pairs")),
+    "Domain": by("domains.two_state.two_state", reading="continuing"),
     "WeightedTrajectory": lambda: next(iter(good("evaluation.run.histories")))[0],
     "Sequence[Trajectory]": lambda: [good("domains.base.Domain.trajectory")] * 2,
     "Panel": lambda: importlib.import_module("gqlib.experiments.figure3").PANELS["Boyan, printed"],
@@ -147,6 +148,34 @@ OBJECTS: dict[str, Callable[[], Any]] = {
 
 # Arguments that must match each other, or that mean something else than elsewhere. Functions are called for the value;
 # what is said of a class holds for its subclasses too.
+ROW = {"method": "gradient", "target": "greedy", "p": 512, "sigma": 0.5}
+
+
+@cache
+def tuning_search(part: str) -> Any:
+    """What a search for the step sizes of the car would return, by chance."""
+    import xarray
+
+    from gqlib.experiments import load_experiment
+
+    settings = load_experiment(f"control-{part}").settings
+    steps = rng().integers(100, 200, (len(settings), 1, len(list(settings[0].cells()))))
+    data = xarray.Dataset({"steps_total": (("setting", "run", "cell"), steps)})
+    return data.assign_coords(key=("setting", [setting.key for setting in settings]))
+
+
+@cache
+def tuned() -> Any:
+    """A score for every row at its chosen step sizes, by chance."""
+    import xarray
+
+    from gqlib.experiments import load_experiment
+
+    settings = load_experiment("control-tuned").settings
+    data = xarray.Dataset({"score": (("setting", "run"), rng().random((len(settings), 2)))})
+    return data.assign_coords(key=("setting", [setting.key for setting in settings]))
+
+
 ENV = {"env": lambda: importlib.import_module("gymnasium").make("CartPole-v1", max_episode_steps=5)}
 PART = {"part": lambda: searched().isel(setting=0)}
 EXCEPTIONS: dict[str, dict[str, Any]] = {
@@ -179,10 +208,16 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "learners.sparse.SparseGQ.step": {name: ([0, 1], [0.5, 1.0]) for name in ("phi", "phi_next", "phi_next_expected")},
     "learners.sigma.Schedule": {"noise": 0.25, "drawn": "episode", "ramp_to": 0.75},
     **{f"tabular.control.{n}_control": {"sigma": np.array([0.0, 1.0])} for n in ("n_step_q_sigma", "q_sigma_lambda")},
-    "control.gym.tile_coder": ENV | {"memory": 64},
+    "control.gym.tile_coder": ENV | {"size": 64},
     "control.gym.play": ENV | {"agent": lambda: make("Agent", features=good("control.gym.tile_coder"))},
     "control.gym.GymSetting": {"env": "CartPole-v1", "tiles_per_side": (4, 4, 4, 4), "max_steps": 5},
     "control.tile_tables.make_memory": {"memory": "int"},
+    "control.tile_tables.make_coder": {"memory": "rltoolkit"},
+    **{f"experiments.tuning.{name}": {"row": ROW} for name in ("row_grids", "row_name", "tuned_setting")},
+    "experiments.tuning.choices": {"search": lambda: tuning_search("search"), "wide": lambda: tuning_search("wide")},
+    "experiments.tuning.tuned_scores": {"dataset": tuned, "dynamic": False, "method": "gradient"}
+    | {"target": "greedy", "p": 512},
+    "stats.intervals.bounded_interval": {"low": 0.0, "high": 8.0},
     "evaluation.curves.late": {"values": np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 2.0, 1.0, 1.0]])},
     "evaluation.run.PredictionResult.error": {"target": np.ones(14)},
     "evaluation.measures.value_error": {"target": np.arange(4.0)},
@@ -190,13 +225,19 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "evaluation.measures.discounted_traces": {"phi": np.array([[1.0], [2.0], [0.0]])},
     "evaluation.grids.find": {"dataset": searched, "setting": by("experiments.figure3.search_setting")},
     "experiments.load_experiment": {"name": "fig4"},
-    "experiments.figure3.best_cell": PART | {"sigma": 0.5},
-    "experiments.figure3.common_cell": PART,
-    **{f"experiments.figure3.{name}": {"dataset": searched} for name in ("choices", "interior")},
+    "experiments.figure3_rules.best_cell": PART | {"sigma": 0.5},
+    "experiments.figure3_rules.common_cell": PART,
+    **{f"experiments.figure3_rules.{name}": {"dataset": searched, "others": ()} for name in ("choices", "interior")},
     "experiments.figure3.search_setting": {"lam": 0.9},
+    "experiments.figure3.choice_name": {"way": 0.5},
+    "experiments.figure3.own_setting": {"sigma": 0.25, "lam": 0.5},
+    "stats.ends.better_than_both": {"middle": VALUES["first"], "test": "sign"},
+    **{f"evaluation.grids.{name}_summary": {"arrays": by("evaluation.grids.grid_runs")} for name in ("cell", "score")},
     "experiments.figure3.curve_setting": {"mean": 0.5, "noise": 0.25},
     "experiments.mountain_car.control_grid": {"sigmas": [{"sigma": 0.5}], "p": (512, 1024), "target": ("greedy",)},
     "experiments.reports.pooled_report": {"dataset": by("experiments.reports.pooled_cases")},
+    "experiments.reports.cases_table": {"dataset": by("experiments.reports.pooled_cases")}
+    | {"by_cell": {}, "overall": {}},
     **{f"sweeps.names.{name}": {"name": "control"} for name in ("current", "former", "look_up")},
     "sweeps.sweep.Experiment": {"function": "control", "settings": lambda: sweep()[0].settings, "summary": "control"},
     "sweeps.setting.plain": {"setting": lambda: sweep()[0].settings[0]},
@@ -206,6 +247,9 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "sweeps.results.keep_all": {"arrays": {"theta": np.zeros((3, 2))}},
     "sweeps.results.recompute": {"setting": 1},
     "sweeps.results.save_results": {"path": lambda: FOLDER / "saved.npz"},
+    "sweeps.exports.export_results": {"path": lambda: FOLDER / "saved.csv"},
+    "sweeps.exports.select": {"name": "sigma", "value": "0.5"},
+    "edition.plots.plot_result": {"variable": "score"},
     **{f"sweeps.{n}": {"path": by("sweeps.results.save_results")} for n in ("results.load_results", "store.read_file")},
     "sweeps.workers.computed": {"tasks": lambda: sweep()[0].tasks()[:1], "workers": 1},
     **{f"stats.{n}": {"scores": VALUES["first"]} for n in ("cases.case_counts", "comparisons.performance_profile")},
@@ -220,12 +264,18 @@ for name, runner in TABLE["runner"].items():  # a summary takes what its runner 
     if report := TABLE["report"].get(name):
         EXCEPTIONS[report.removeprefix("gqlib.").replace(":", ".")] = {"dataset": lambda name=name: sweep(name)[1]}
 
+EXCEPTIONS["control.grids.control_grid_summary"] = {"arrays": by("control.grids.control_grid_runs")}
+EXCEPTIONS["experiments.kept.control_summary_in_blocks"] = {
+    "arrays": lambda: good("experiments.kept.control_runs", setting=good("control.setting.ControlSetting", episodes=20))
+}
+
 # Inner steps on what their callers have checked and converted: called, but with nothing else than that.
 UNSPOILT = {
     f"gqlib.{name}"
     for name in (
         *("control.tile_tables.TileTable.cell", "control.tile_tables.TileTable.indices"),
-        *("control.tile_tables.make_memory", "control.tile_tables.scaled", "control.tile_tables.tile_table"),
+        *("control.tile_tables.make_coder", "control.tile_tables.make_memory", "control.tile_tables.scaled"),
+        *("control.tile_tables.tile_table", "rules.tied"),
         *("learners.gq.mix", "learners.gq.v_vector", "learners.sigma.Schedule.at"),
         *("learners.sigma.SigmaFields.check_sigma", "sweeps.names.current", "sweeps.names.former"),
         *("sweeps.workers.computed", "domains.base.sample_chain", "evaluation.measures.discounted_traces"),
@@ -234,6 +284,13 @@ UNSPOILT = {
 }
 LEFT_OUT = {
     "gqlib.cli.main": "has its own fuzz test, on lines of arguments",
+    **{
+        f"gqlib.{name}": "reads results of a whole search: tests/test_experiments_prediction.py"
+        for name in (
+            "evaluation.curves.curve_interval",
+            *(f"experiments.figure3_rules.{rule}" for rule in ("joined", "kindest", "score_report")),
+        )
+    },
     "gqlib.edition.figures.new": "hands its arguments to matplotlib",
     "gqlib.edition.explore.to_javascript": "translates sympy expressions of this module",
     **{

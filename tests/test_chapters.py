@@ -64,3 +64,10 @@ def test_every_figure_has_name_caption_and_alternative_text(path):
         alternative = markup["image"]["alt"]
         assert len(alternative.split()) >= 10, alternative
         assert alternative.strip() not in markup["figure"]["caption"]
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_every_code_cell_is_one(path):
+    """A fence that does not close, or whose title has backticks in it, turns the next cell of code into text."""
+    fences = re.findall(r"^```\{code-cell\}", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(fences) == sum(cell.cell_type == "code" for cell in jupytext.read(path).cells)

@@ -134,7 +134,7 @@ WALKS = {
     "the mean update, Eq. (12)": ("Eq. (12)", "book/paper_index.md", "gqlib.prediction.LinearPrediction.td_step"),
     "the step of θ, Eq. (26)": ("Eq. (26)", "book/paper_index.md", "gqlib.learners.gq.gq_step"),
     "Figure 5": ("Figure 5", "book/paper_index.md", "gqlib.experiments.mountain_car.fig5"),
-    "a cell of Table 2": ("Table 2", "book/paper_index.md", "gqlib.experiments.reports.pooled_cases"),
+    "a cell of Table 2": ("Table 2", "book/paper_index.md", "gqlib.experiments.reports.cases_table"),
     "the tile coder": ("the tile coder", "README.md", "gqlib.tiles3.tiles"),
     "the σ schedules": ("the σ schedules", "README.md", "gqlib.learners.sigma.Schedule"),
     "the seed of a run": ("the seed of a run", "README.md", "gqlib.seeds.sequence"),
