@@ -195,3 +195,47 @@ def test_every_step_of_a_learner_is_among_the_twins():
         listed = importlib.import_module(f"gqlib.learners.{module}").__all__
         missing = [name for name in listed if re.search("_step|_ensemble|_return", name)]
         assert [name for name in missing if f"learners.{module}.{name}" not in named] == []
+
+
+# What a function calls, leaving out what happens when a module is loaded.
+WALK = """
+import sys
+from gqlib import cli
+from gqlib.sweeps import names
+loading, called, looked_up = 0, set(), []
+def watch(frame, event, _):
+    global loading
+    code, name = frame.f_code.co_name, frame.f_globals.get("__name__", "")
+    if code == "<module>":
+        loading += (event == "call") - (event == "return")
+    elif event == "call" and not loading and name.startswith("gqlib."):
+        called.add(name.removeprefix("gqlib."))
+real = names.look_up
+def look_up(kind, name, allow=()):
+    looked_up.append(kind)
+    return real(kind, name, allow)
+import gqlib.experiments, gqlib.sweeps.results, gqlib.sweeps.sweep
+for module in (gqlib.experiments, gqlib.sweeps.results, gqlib.sweeps.sweep, cli):
+    module.look_up = look_up
+sys.setprofile(watch)
+code = cli.main(["reproduce", "table2", "--runs", "1", "--workers", "1", "--set", "episodes=1", "--set", "max_steps=9",
+                 "--out", sys.argv[1]])
+sys.setprofile(None)
+print("called", *sorted(called))
+print("looked", *sorted(set(looked_up)))
+sys.exit(code)
+"""
+
+
+def test_the_walk_of_a_table(tmp_path):
+    """Nothing is passed but the stops and the tools that CONTRIBUTING names, and three names are looked up."""
+    text = read("CONTRIBUTING.md")
+    part = text[text.index("**The walk of a table.**") : text.index("**Numbers.**")]
+    stops = re.findall(r"^\| `([\w.]+)` \|", part, re.MULTILINE)
+    tools = re.findall(r"`([\w.]+)`", part[part.index("Tools on the way") :])
+    assert len(stops) == 10
+    done = subprocess.run([sys.executable, "-c", WALK, tmp_path], capture_output=True, text=True, check=True)
+    told = {words[0]: set(words[1:]) for words in map(str.split, done.stdout.splitlines()[-2:])}
+    compiled = {"fast._control"}  # whose calls no profiler sees
+    assert told["called"] | compiled == {*stops, *tools}
+    assert told["looked"] == {"experiment", "runner", "summary"}

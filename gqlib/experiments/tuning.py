@@ -16,6 +16,8 @@ before its runs were made:
    Sarsa(λ), which have one, get 78 values of α.
 5. *Results* on the seed of Table 2, 100 fresh runs: the chosen cell of each row, beside it the best cell within the
    paper's own grid, and the best with η = 1.
+6. The chosen cell of each row once more with tiles that are drawn for each run, by both coders of
+   `gqlib.experiments.coders`, so that no comparison rests on one hash. The step sizes stay those of step 3.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.control.grids import ControlGrid
 from gqlib.control.setting import METHODS, TARGETS, ControlSetting
+from gqlib.experiments.coders import CODERS
 from gqlib.experiments.mountain_car import ALPHAS as PAPER_ALPHAS
 from gqlib.experiments.mountain_car import ETAS as PAPER_ETAS
 from gqlib.experiments.mountain_car import TABLE_SIZES, control_experiment, dynamic_fields, fixed_fields
@@ -53,6 +56,7 @@ __all__ = [
     "chosen",
     "control_search",
     "control_tuned",
+    "control_tuned_coders",
     "control_wide",
     "row_grids",
     "row_name",
@@ -239,8 +243,10 @@ def chosen() -> dict[str, dict[str, tuple[float, float]]]:
     return {grid: {name: (alpha, eta) for name, (alpha, eta) in rows.items()} for grid, rows in written.items()}
 
 
-def tuned_setting(row: Row, grid: str = "all") -> ControlSetting:
-    """A row with the step sizes that the search chose for it in one of `GRIDS`.
+def tuned_setting(row: Row, grid: str = "all", memory: str = "int") -> ControlSetting:
+    """A row with the step sizes that the search chose for it in one of `GRIDS`, on a coder of one kind.
+
+    The search itself knows the hash of tiles3 alone.
 
     Examples
     --------
@@ -252,7 +258,7 @@ def tuned_setting(row: Row, grid: str = "all") -> ControlSetting:
     if row_name(row) not in found:
         raise ValueError(f"row is {check.brief(row)}; it should be one of `rows`")
     alpha, eta = found[row_name(row)]
-    return ControlSetting(**row, alpha=alpha, eta=eta)
+    return ControlSetting(**row, alpha=alpha, eta=eta, memory=memory)
 
 
 def control_tuned() -> Experiment:
@@ -272,17 +278,38 @@ def control_tuned() -> Experiment:
     )
 
 
-def tuned_scores(dataset: xarray.Dataset, grid: str = "all", *, dynamic: bool = False, **fields: Any) -> Array:
+def control_tuned_coders() -> Experiment:
+    """Every row at the same step sizes, on tiles that are drawn for each run: both coders of `CODERS`.
+
+    Examples
+    --------
+    >>> len(control_tuned_coders().settings)  # 219 rows, 2 coders
+    438
+    """
+    return control_experiment(
+        "control-tuned-coders",
+        "Mountain car: every method at the step sizes chosen for it, with tiles that are drawn for each run",
+        tuple(tuned_setting(row, memory=memory) for memory in CODERS for row in rows()),
+        summary="control totals",
+    )
+
+
+def tuned_scores(
+    dataset: xarray.Dataset, grid: str = "all", *, dynamic: bool = False, memory: str = "int", **fields: Any
+) -> Array:
     """Return the mean steps per episode of each run at the chosen step sizes, (σ, runs), from σ = 0 to σ = 1.
 
     Parameters
     ----------
     dataset : xarray.Dataset
-        The result of ``control-tuned``, with scores (`gqlib.experiments.kept.with_scores`).
+        The result of ``control-tuned``, or of ``control-tuned-coders``, with scores
+        (`gqlib.experiments.kept.with_scores`).
     grid : {"all", "paper", "eta 1"}
         Within which cells step sizes were chosen.
     dynamic : bool
         Whether σ between the ends is drawn from N(m, 0.01²).
+    memory : str
+        The kind of coder: ``"int"`` in the one result, one of `CODERS` in the other.
     **fields
         ``method``, ``target``, ``p``.
 
@@ -301,7 +328,7 @@ def tuned_scores(dataset: xarray.Dataset, grid: str = "all", *, dynamic: bool = 
         raise ValueError(f"fields are {check.brief(fields)}; they should be method, target and p")
     place = {str(key): i for i, key in enumerate(dataset["key"].values)}
     found = {
-        row["sigma"]: place.get(tuned_setting(row, grid).key, -1)
+        row["sigma"]: place.get(tuned_setting(row, grid, memory).key, -1)
         for row in rows()
         if all(row[name] == value for name, value in fields.items())
         and (row["sigma"] in (0.0, 1.0) or ("sigma_noise" in row) == dynamic)

@@ -27,9 +27,10 @@ Everything needs coverage: μ(a|s) > 0 where π(a|s) > 0. Other c, with the expe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib._validate import Array
@@ -41,10 +42,12 @@ from gqlib.variance import NoiseParabola, arrival_moments, second_moment_limit
 __all__ = [
     "VARIANTS",
     "CorrectedProblem",
+    "ExpectedErrorProblem",
     "VariantTables",
     "corrected_gq_step",
     "corrected_noise",
     "importance_ratios",
+    "trace_goes_on",
     "trace_variance_limit",
     "variant_tables",
 ]
@@ -135,12 +138,64 @@ def corrected_gq_step(
     return theta, omega, trace, float(delta)
 
 
-class CorrectedProblem(PredictionProblem):
-    """The exact mean of the corrected method: P^π wherever a next feature is bootstrapped from, for every σ.
+class ExpectedErrorProblem(PredictionProblem):
+    """The exact mean of a method whose error is Expected Sarsa's, P^π, while `p_trace` carries the trace.
 
     A, b, the fixed point, MSPBE and its gradient, `joint_matrix`, `eta_star` and the rest apply as they are; σ is taken
-    and ignored. Only γE[v] is new: the trace's term −λw follows `p_trace`, not the bootstrap. Second moments of a
-    weighted trace cannot be read off `p_trace`: hand the problem itself, with c, to `gqlib.variance`.
+    and ignored. Only γE[v] is new: the trace's term follows `p_trace`, not the bootstrap. `CorrectedProblem` and
+    `gqlib.learners.textbook.TracedProblem` make such views of a problem.
+    """
+
+    @classmethod
+    def _view(cls, problem: PredictionProblem, carried: Array) -> Self:
+        chain = problem.p_pi
+        view = cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
+        view._walked = problem.p_walk
+        return view
+
+    def gamma_v(self, sigma: float, lam: float) -> Array:
+        """γE[v], (d, d): γE[(φ̄_{k+1} − λw_k) e_kᵀ], where w is what the trace carries on; the same for every σ.
+
+        Examples
+        --------
+        >>> from gqlib.domains import two_state
+        >>> view = CorrectedProblem.of(two_state(0.9).problem)
+        >>> bool(np.allclose(view.gamma_v(0.5, 0.9), view.M + view.A(0.5, 0.9).T))  # as in Proposition 1
+        True
+        """
+        check.scalar("sigma", sigma)
+        lam = check.scalar("lam", lam, low=0.0, high=1.0)
+        carried = self.p_trace @ self.features
+        return np.asarray(self.gamma * (self._next_pi - lam * carried).T @ self.trace_weights(lam))
+
+
+def _on_pairs(problem: PredictionProblem) -> PredictionProblem:
+    check.instance("problem", problem, PredictionProblem)
+    if problem.rewards_pi is not None:
+        raise ValueError("problem averages its rewards; on pairs it should not")
+    return problem
+
+
+def trace_goes_on(problem: PredictionProblem) -> NDArray[np.bool_]:
+    """Where `p_trace` is p_mu; it should be zero elsewhere, as where an episode ends.
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> trace_goes_on(two_state(0.9).problem).tolist()
+    [True, True, True, True]
+    """
+    goes_on = np.asarray(_on_pairs(problem).p_trace.any(axis=1))
+    if (problem.p_trace[goes_on] != problem.p_mu[goes_on]).any():
+        raise ValueError("problem has a p_trace that is neither p_mu nor zero in some row; it should be")
+    return goes_on
+
+
+class CorrectedProblem(ExpectedErrorProblem):
+    """The exact mean of the corrected method: P^π wherever a next feature is bootstrapped from, for every σ.
+
+    Second moments of a weighted trace cannot be read off `p_trace`: hand the problem itself, with c, to
+    `gqlib.variance`.
     """
 
     @classmethod
@@ -164,35 +219,11 @@ class CorrectedProblem(PredictionProblem):
         >>> bool((view.p_walk == given.p_mu).all()), bool((view.p_mu == given.p_pi).all())
         (True, True)
         """
-        check.instance("problem", problem, PredictionProblem)
-        trace = check.choice("trace", trace, TRACES)
-        if problem.rewards_pi is not None:
-            raise ValueError("problem averages its rewards; on pairs it should not")
-        carried = problem.p_trace
-        if trace == "weighted":
-            goes_on = np.asarray(carried.any(axis=1))
-            if (carried[goes_on] != problem.p_mu[goes_on]).any():
-                raise ValueError("problem has a p_trace that is neither p_mu nor zero in some row; it should be")
-            carried = np.where(goes_on[:, None], problem.p_pi, 0.0)
-        chain = problem.p_pi
-        view = cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
-        view._walked = problem.p_walk
-        return view
+        carried = _on_pairs(problem).p_trace
+        if check.choice("trace", trace, TRACES) == "weighted":
+            carried = np.where(trace_goes_on(problem)[:, None], problem.p_pi, 0.0)
+        return cls._view(problem, carried)
 
-    def gamma_v(self, sigma: float, lam: float) -> Array:
-        """γE[v], (d, d): γ E[(u_k − λw_k) e_kᵀ], the same for every σ.
-
-        Examples
-        --------
-        >>> from gqlib.domains import two_state
-        >>> view = CorrectedProblem.of(two_state(0.9).problem)
-        >>> bool(np.allclose(view.gamma_v(0.5, 0.9), view.M + view.A(0.5, 0.9).T))  # as in Proposition 1
-        True
-        """
-        check.scalar("sigma", sigma)
-        lam = check.scalar("lam", lam, low=0.0, high=1.0)
-        carried = self.p_trace @ self.features
-        return np.asarray(self.gamma * (self._next_pi - lam * carried).T @ self.trace_weights(lam))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.learners.corrected import VariantTables, importance_ratios
+from gqlib.learners.corrected import ExpectedErrorProblem, VariantTables, importance_ratios, trace_goes_on
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.variance import trace_first_moments, trace_second_moments
@@ -191,11 +191,8 @@ def textbook_tables(
     return VariantTables(u, w, weights.ravel())
 
 
-class TracedProblem(PredictionProblem):
-    """The exact mean of δe with the expected error and any coefficients c: P^μ diag(c) carries the trace.
-
-    A, b, fixed point, MSPBE, `joint_matrix`, `eta_star` and the rest apply as they are; σ is taken and ignored.
-    """
+class TracedProblem(ExpectedErrorProblem):
+    """The exact mean of δe with the expected error and any coefficients c: P^μ diag(c) carries the trace."""
 
     @classmethod
     def of(cls, problem: PredictionProblem, c: ArrayLike) -> Self:
@@ -208,40 +205,17 @@ class TracedProblem(PredictionProblem):
         >>> TracedProblem.of(given, [[0.0, 2.0]]).fixed_point(0.0, 1.0).round(4).tolist()
         [1.0, 2.0]
         """
-        check.instance("problem", problem, PredictionProblem)
-        if problem.rewards_pi is not None:
-            raise ValueError("problem averages its rewards; on pairs it should not")
+        trace_goes_on(problem)
         weights = check.array("c", check.reals("c", c).ravel(), (problem.n,))
         if (weights < 0.0).any():
             raise ValueError(f"c is {check.brief(c)}; trace coefficients should not be negative")
-        goes_on = np.asarray(problem.p_trace.any(axis=1))
-        if (problem.p_trace[goes_on] != problem.p_mu[goes_on]).any():
-            raise ValueError("problem has a p_trace that is neither p_mu nor zero in some row; it should be")
-        carried, chain = problem.p_trace * weights, problem.p_pi
+        carried = problem.p_trace * weights
         most = float(carried.sum(axis=1).max())
         if most > 1.0 + check.PROBABILITY_TOLERANCE:
             raise ValueError(
                 f"c carries on {most:.4g} of the trace in the mean; it should be at most 1 from every pair"
             )
-        view = cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
-        view._walked = problem.p_walk
-        return view
-
-    def gamma_v(self, sigma: float, lam: float) -> Array:
-        """γE[v], (d, d): γE[(φ̄_{k+1} − λc_{k+1}φ_{k+1}) e_kᵀ].
-
-        Examples
-        --------
-        >>> mdp = FiniteMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], 0.5)
-        >>> given = PredictionProblem.on_pairs(mdp, [[0.5, 0.5]], [[0.0, 1.0]], np.eye(2))
-        >>> view = TracedProblem.of(given, [[0.0, 1.0]])
-        >>> bool(np.allclose(view.gamma_v(0.0, 0.9), view.M + view.A(0.0, 0.9).T))
-        True
-        """
-        check.scalar("sigma", sigma)
-        lam = check.scalar("lam", lam, low=0.0, high=1.0)
-        carried = self.p_trace @ self.features
-        return np.asarray(self.gamma * (self._next_pi - lam * carried).T @ self.trace_weights(lam))
+        return cls._view(problem, carried)
 
 
 class TextbookProblem(TracedProblem):
