@@ -16,8 +16,8 @@ before its runs were made:
    Sarsa(λ), which have one, get 78 values of α.
 5. *Results* on the seed of Table 2, 100 fresh runs: the chosen cell of each row, beside it the best cell within the
    paper's own grid, and the best with η = 1.
-6. The chosen cell of each row once more with tiles that are drawn for each run, by both coders of
-   `gqlib.experiments.coders`, so that no comparison rests on one hash. The step sizes stay those of step 3.
+6. The chosen cell of each row with constant σ once more with the RLtoolkit's coder, which draws its tiles for each
+   run, so that no comparison rests on one hash. The step sizes stay those of step 3.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.control.grids import ControlGrid
 from gqlib.control.setting import METHODS, TARGETS, ControlSetting
-from gqlib.experiments.coders import CODERS
 from gqlib.experiments.mountain_car import ALPHAS as PAPER_ALPHAS
 from gqlib.experiments.mountain_car import ETAS as PAPER_ETAS
 from gqlib.experiments.mountain_car import TABLE_SIZES, control_experiment, dynamic_fields, fixed_fields
@@ -56,7 +55,7 @@ __all__ = [
     "chosen",
     "control_search",
     "control_tuned",
-    "control_tuned_coders",
+    "control_tuned_rltoolkit",
     "control_wide",
     "row_grids",
     "row_name",
@@ -278,18 +277,18 @@ def control_tuned() -> Experiment:
     )
 
 
-def control_tuned_coders() -> Experiment:
-    """Every row at the same step sizes, on tiles that are drawn for each run: both coders of `CODERS`.
+def control_tuned_rltoolkit() -> Experiment:
+    """Every row with constant σ at the same step sizes, with the RLtoolkit's tiles, which are drawn for each run.
 
     Examples
     --------
-    >>> len(control_tuned_coders().settings)  # 219 rows, 2 coders
-    438
+    >>> len(control_tuned_rltoolkit().settings)  # 219 rows, 54 of them with a dynamic σ
+    165
     """
     return control_experiment(
-        "control-tuned-coders",
-        "Mountain car: every method at the step sizes chosen for it, with tiles that are drawn for each run",
-        tuple(tuned_setting(row, memory=memory) for memory in CODERS for row in rows()),
+        "control-tuned-rltoolkit",
+        "Mountain car: every method at the step sizes chosen for it, with the coder that the paper names",
+        tuple(tuned_setting(row, memory="rltoolkit") for row in rows() if "sigma_noise" not in row),
         summary="control totals",
     )
 
@@ -302,14 +301,14 @@ def tuned_scores(
     Parameters
     ----------
     dataset : xarray.Dataset
-        The result of ``control-tuned``, or of ``control-tuned-coders``, with scores
+        The result of ``control-tuned``, or of ``control-tuned-rltoolkit``, with scores
         (`gqlib.experiments.kept.with_scores`).
     grid : {"all", "paper", "eta 1"}
         Within which cells step sizes were chosen.
     dynamic : bool
         Whether σ between the ends is drawn from N(m, 0.01²).
     memory : str
-        The kind of coder: ``"int"`` in the one result, one of `CODERS` in the other.
+        The kind of coder: ``"int"`` in the one result, ``"rltoolkit"`` in the other.
     **fields
         ``method``, ``target``, ``p``.
 

@@ -95,7 +95,7 @@ TABLE: dict[str, dict[str, str]] = {
         "control-search": "gqlib.experiments.tuning:control_search",
         "control-wide": "gqlib.experiments.tuning:control_wide",
         "control-tuned": "gqlib.experiments.tuning:control_tuned",
-        "control-tuned-coders": "gqlib.experiments.tuning:control_tuned_coders",
+        "control-tuned-rltoolkit": "gqlib.experiments.tuning:control_tuned_rltoolkit",
     },
 }
 
