@@ -89,7 +89,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "evaluation/run": ("evaluation", "fast_prediction"),
     "evaluation/setting": ("evaluation", "fast_prediction"),
     "experiments/__init__": ("experiments",),
-    "experiments/coders": ("experiments",),
+    "experiments/coders": ("coders", "experiments"),
     "experiments/figure2": ("experiments",),
     "experiments/figure3": ("experiments_prediction",),
     "experiments/figure3_rules": ("experiments_prediction",),
