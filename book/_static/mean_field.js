@@ -85,7 +85,7 @@
       others.forEach((arrow, k) => field[k](stroke(arrow, 0.03 * size)));
       const far = (0.15 * high) / (Math.hypot(...b) || 1); // the direction of b: as long in every setting
       origin(stroke([first[0], [far * b[0], far * b[1]]], 0.05 * size));
-      way(course(entries, here, 4 * STEP, 400));
+      way(course(entries, here, STEP, 800)); // fine enough for a quick turn, long enough for the slow valley
       end([here]);
       goal.limits([low - margin, high + margin]);
       goalRun(sigmas.map((s, k) => [s, rests[k][0]]));
