@@ -78,6 +78,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "edition/drawn": ("drawn",),
     "edition/figures": ("drawings",),
     "edition/index": ("paper_index",),
+    "edition/mean_field": ("mean_field",),
     "edition/paper": ("paper",),
     "edition/plots": ("plots",),
     "edition/scorecard": ("scorecard",),

@@ -452,12 +452,14 @@
     draw();
   }
 
+  // Other scripts of the book may draw with these tools, and put a figure of their own into gqFigures.
+  root.gqTools = { make, panel, controls, range, text, UNIT, DASH, DOTS };
   const FIGURES = { "two-state": twoState, "bias-variance": biasVariance, "time-scales": timeScales };
 
   function start() {
     for (const block of document.querySelectorAll(".gq-explorable")) {
       const settings = (root.gqExplorables || {})[block.dataset.explorable];
-      const draw = FIGURES[block.dataset.explorable];
+      const draw = { ...root.gqFigures, ...FIGURES }[block.dataset.explorable];
       if (!settings || !draw) continue;
       const box = make(null, "div", { class: "gq-live", role: "group", "aria-label": settings.label, "data-explorable": block.dataset.explorable });
       draw(box, settings);
