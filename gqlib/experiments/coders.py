@@ -70,7 +70,7 @@ def both_coders() -> Experiment:
 
 
 def table_totals(dataset: xarray.Dataset, **fields: Any) -> tuple[Array, NDArray[np.int64]]:
-    """Return the σ of a cell of Table 2, (n,), and the steps of each run in all its episodes, (n, runs).
+    """Return the σ of one cell, (n,), and the steps of each run in all its episodes, (n, runs).
 
     Parameters
     ----------

@@ -325,6 +325,9 @@ def tuned_scores(
     missing = {"method", "target", "p"} ^ set(fields)
     if missing:
         raise ValueError(f"fields are {check.brief(fields)}; they should be method, target and p")
+    check.choice("method", fields["method"], METHODS)
+    check.choice("target", fields["target"], TARGETS)
+    fields["p"] = check.integer("p", fields["p"], low=1)
     place = {str(key): i for i, key in enumerate(dataset["key"].values)}
     found = {
         row["sigma"]: place.get(tuned_setting(row, grid, memory).key, -1)
