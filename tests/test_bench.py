@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from gqlib.bench import engine as bench
+from gqlib.bench import general, plain
+from gqlib.control import run_control
 
 SMALL = replace(bench.BASE, episodes=1, max_steps=60, p=512)
 
 
-@pytest.mark.parametrize("maker", [bench.learning, bench.dense, bench.reference])
+@pytest.mark.parametrize("maker", [bench.learning, bench.reference])
 def test_work_counts_its_steps(maker):
     assert maker(SMALL)() == 60
 
@@ -81,6 +83,8 @@ def test_rows_are_printed_as_they_come_and_json_only_when_asked_for(monkeypatch,
 def test_every_row_of_the_result_is_told_once(monkeypatch):
     """With made-up times: what is measured has its own tests."""
     monkeypatch.setattr(bench, "best", lambda work, repeats, clock=None: 10.0 * repeats)
+    monkeypatch.setattr(bench, "side_by_side", lambda works, repeats: dict.fromkeys(works, 10.0 * repeats))
+    monkeypatch.setattr(general, "CLASSIC", {"cart-pole": replace(general.CLASSIC["cart-pole"], episodes=1)})
     monkeypatch.setattr(bench, "two_workers", lambda repeats: 1.9)
     monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 200.0}})
     monkeypatch.setattr(bench, "cost_of_a", lambda repeats: {"A_ratio": 2.0})
@@ -93,10 +97,39 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     assert len([row for row in rows if row[0] == "flush"]) == len(result["flush"]) == 7
     assert rows[-1] == ("open", bench.OPENING, 0.5)
     assert result["times"]["compiled"] == 50.0
-    assert result["times"]["dense NumPy reference"] == 30.0  # what takes long is measured three times at most
+    assert result["times"]["plain NumPy loop"] == 30.0  # what takes long is measured three times at most
     assert set(result["ratios"]) <= set(bench.TARGETS)
 
 
 def test_two_workers_are_compared_on_the_same_tasks(monkeypatch):
     monkeypatch.setattr(bench, "BASE", SMALL)
     assert bench.two_workers(1, tasks=2, runs=1) > 0
+
+
+def test_side_by_side_takes_turns_and_keeps_the_least(monkeypatch):
+    ticks, order = iter([0.0, 4.0, 4.0, 6.0, 6.0, 8.0, 8.0, 20.0]), []
+    monkeypatch.setattr(bench.time, "process_time", lambda: next(ticks))
+
+    def work(name, steps):
+        return lambda: order.append(name) or steps
+
+    assert bench.side_by_side({"a": work("a", 2), "b": work("b", 4)}, 2) == {"a": 1e9, "b": 0.5e9}
+    assert order == ["a", "b", "a", "b", "a", "b"]
+
+
+def test_what_one_writes_in_an_hour_learns_the_task():
+    """Not a straw man: steps are counted, and the plain loops get the car out of the valley as the engine does."""
+    setting = replace(bench.BASE, alpha=0.005, lam=0.9, sigma=1.0, episodes=100)
+    assert plain.numpy_steps(setting, 30) == plain.gymnasium_steps(30) == 30
+    engine = run_control(setting, 3, 0).steps[:, -50:].mean()
+    early = sum(plain.numba_steps(replace(setting, episodes=50), seed=seed) for seed in range(3)) / 150
+    late = sum(plain.numba_steps(setting, seed=seed) for seed in range(3)) / 150 - early
+    assert late == pytest.approx(engine, rel=0.3)
+    assert early > 1.5 * late
+
+
+def test_the_general_engine_is_measured_on_the_runs_of_the_special_kernel():
+    short = replace(general.CAR, episodes=3)
+    same = replace(bench.BASE, episodes=3)
+    assert general.general(short)() == bench.learning(same)()
+    assert general.without_learning(replace(general.CLASSIC["cart-pole"], episodes=2))() > 6

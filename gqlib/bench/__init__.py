@@ -1,6 +1,8 @@
 """The speed of the library, as ratios measured in one run on one machine: ``gq bench``, ``make bench``.
 
 ``engine``      the control engine, and the command
+``general``     the general engine
+``plain``       what one writes in an hour: the rivals
 ``prediction``  policy evaluation
 ``matrices``    A_σ against dense solves
 ``store``       opening a store

@@ -1,7 +1,9 @@
 """The engine's speed, as ratios measured in one run on one machine: ``gq bench``, ``make bench``.
 
-Times are processor times of this process, the best of several measurements; a ratio therefore says what the code
-costs, not what else the machine was doing. Two workers and one are compared by wall-clock time.
+Times are processor times of this process, the best of several measurements, and what is compared is measured in turn;
+a ratio therefore says what the code costs, not what else the machine was doing. Two workers and one are compared by
+wall-clock time. Rivals are what one writes in an hour (`gqlib.bench.plain`), not the reference, which checks its
+arguments at every step; its time is shown as well.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from gqlib.bench import general, plain
 from gqlib.bench.matrices import cost_of_a
 from gqlib.bench.prediction import prediction_ratios
 from gqlib.bench.store import seconds_to_open
-from gqlib.control.engine import one_run, rates_of, streams_of, world_of
+from gqlib.control.engine import one_run, streams_of, world_of
 from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import tile_table
 from gqlib.fast import ENGINE_VERSION, _baselines
@@ -38,10 +41,16 @@ TARGETS = {
     "learning / bare": ("compiled learning step / bare loop without learning", 2.0, "at most"),
     "learning / bare, epsilon-greedy": ("the same with an epsilon-greedy target policy", None, ""),
     "learning / bare, dynamic sigma": ("the same with a normal sigma drawn for each step", None, ""),
-    "NumPy / compiled": ("dense NumPy reference / compiled, p = 1024", 300.0, "at least"),
-    "dense / lazy, p = 512": ("compiled dense update / compiled, p = 512", 3.0, "at least"),
-    "dense / lazy, p = 2048": ("compiled dense update / compiled, p = 2048", 10.0, "at least"),
-    "dense / lazy, p = 16384": ("compiled dense update / compiled, p = 16384", 80.0, "at least"),
+    "general / special": ("the same runs through the general engine / compiled", 1.3, "at most"),
+    "learning / bare, mountain car": ("general engine, mountain car / the same without learning", 2.0, "at most"),
+    "learning / bare, Acrobot": ("general engine, Acrobot / the same without learning", 2.0, "at most"),
+    "learning / bare, cart-pole": ("general engine, cart-pole / the same without learning", 2.0, "at most"),
+    "Gymnasium / general": ("Sarsa(lambda) on Gymnasium's car in Python / general engine", 100.0, "at least"),
+    "reference / NumPy": ("checked reference / plain NumPy loop, p = 1024", None, ""),
+    "NumPy / compiled": ("plain NumPy loop / compiled, p = 1024", 100.0, "at least"),
+    "dense / lazy, p = 512": ("plain Numba loop, dense trace / compiled, p = 512", 3.0, "at least"),
+    "dense / lazy, p = 2048": ("plain Numba loop, dense trace / compiled, p = 2048", 10.0, "at least"),
+    "dense / lazy, p = 16384": ("plain Numba loop, dense trace / compiled, p = 16384", 80.0, "at least"),
     "p = 16384 / p = 512": ("compiled step at p = 16384 / at p = 512", 1.2, "at most"),
     "16 tilings / 8 tilings": ("compiled step with 16 tilings / with 8 (linear: 2)", 2.2, "at most"),
     "two workers / one": ("runs per second of two processes / of one", 1.7, "at least"),
@@ -63,6 +72,25 @@ def best(work: Callable[[], int], repeats: int, clock: Callable[[], float] = tim
     return 1e9 * least
 
 
+def side_by_side(works: dict[str, Callable[[], int]], repeats: int) -> dict[str, float]:
+    """Nanoseconds per step of each, the lowest of several measurements, taken in turn.
+
+    Examples
+    --------
+    >>> sorted(side_by_side({"one": lambda: 1, "two": lambda: 2}, 1))
+    ['one', 'two']
+    """
+    for work in works.values():
+        work()  # fills the caches
+    least = dict.fromkeys(works, math.inf)
+    for _ in range(repeats):
+        for name, work in works.items():
+            begin = time.process_time()
+            steps = work()
+            least[name] = min(least[name], (time.process_time() - begin) / steps)
+    return {name: 1e9 * value for name, value in least.items()}
+
+
 def learning(setting: ControlSetting) -> Callable[[], int]:
     """A run of the compiled learner."""
     return lambda: int(np.abs(one_run(setting, SEED, 0)[0]).sum())
@@ -76,20 +104,6 @@ def bare(setting: ControlSetting) -> Callable[[], int]:
 
     def work() -> int:
         _baselines.bare_run(world, theta, steps, streams_of(SEED, 0), setting.max_steps, setting.epsilon)
-        return int(np.abs(steps).sum())
-
-    return work
-
-
-def dense(setting: ControlSetting) -> Callable[[], int]:
-    """The compiled dense update."""
-    table = tile_table(setting.p, setting.tilings, setting.memory)
-    world, steps = world_of(table, table.index_rows()), np.zeros(setting.episodes, dtype=np.int32)
-    limit, sigma, rates, paper = setting.max_steps, setting.sigma, rates_of(setting), _baselines.PAPER
-
-    def work() -> int:
-        theta = np.zeros(setting.p)
-        _baselines.dense_run(world, theta, steps, streams_of(SEED, 0), limit, sigma, rates, paper)
         return int(np.abs(steps).sum())
 
     return work
@@ -156,22 +170,40 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
     soft = replace(BASE, target="epsilon-greedy")
     noisy = replace(BASE, sigma_noise=0.01)
     few = min(3, repeats)  # what takes long is measured less often
-    works: dict[str, tuple[Callable[[], Callable[[], int]], int]] = {
-        "bare loop": (lambda: bare(BASE), repeats),
-        "compiled": (lambda: learning(BASE), repeats),
-        "bare loop, epsilon-greedy": (lambda: bare(soft), repeats),
-        "compiled, epsilon-greedy target": (lambda: learning(soft), repeats),
-        "compiled, dynamic sigma": (lambda: learning(noisy), repeats),
-        "compiled, 16 tilings": (lambda: learning(replace(BASE, tilings=16)), repeats),
-        "dense NumPy reference": (lambda: reference(BASE), few),
-    }
+    times: dict[str, float] = {}
+
+    def clock(works: dict[str, Callable[[], int]], repeats: int) -> None:
+        for name, value in side_by_side(works, repeats).items():
+            times[name] = value
+            tell("time", name, value)
+
+    clock(
+        {
+            "bare loop": bare(BASE),
+            "compiled": learning(BASE),
+            "general engine, the same runs": general.general(general.CAR),
+            "bare loop, epsilon-greedy": bare(soft),
+            "compiled, epsilon-greedy target": learning(soft),
+            "compiled, dynamic sigma": learning(noisy),
+            "compiled, 16 tilings": learning(replace(BASE, tilings=16)),
+        },
+        repeats,
+    )
     for p in DENSE_SIZES:
-        works[f"compiled, p = {p}"] = (partial(learning, replace(BASE, p=p)), repeats)
-        works[f"compiled dense, p = {p}"] = (partial(dense, replace(BASE, p=p, episodes=4)), few)
-    times = {}
-    for name, (prepare, times_over) in works.items():
-        times[name] = best(prepare(), times_over)
-        tell("time", name, times[name])
+        dense = partial(plain.numba_steps, replace(BASE, p=p, episodes=2))
+        clock({f"compiled, p = {p}": learning(replace(BASE, p=p)), f"plain Numba loop, dense, p = {p}": dense}, few)
+    for name, setting in general.CLASSIC.items():
+        pair = {f"general engine, {name}": general.general(setting)}
+        clock(pair | {f"the same without learning, {name}": general.without_learning(setting)}, repeats)
+    clock({"general engine, Sarsa, mountain car": general.general(general.SARSA)}, repeats)
+    clock(
+        {
+            "plain NumPy loop": partial(plain.numpy_steps, BASE),
+            "checked reference": reference(BASE),
+            "Gymnasium loop in Python, Sarsa": plain.gymnasium_steps,
+        },
+        few,
+    )
     ratios: dict[str, float] = {}
 
     def add(name: str, value: float) -> None:
@@ -182,9 +214,16 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
     soft_ratio = times["compiled, epsilon-greedy target"] / times["bare loop, epsilon-greedy"]
     add("learning / bare, epsilon-greedy", soft_ratio)
     add("learning / bare, dynamic sigma", times["compiled, dynamic sigma"] / times["bare loop"])
-    add("NumPy / compiled", times["dense NumPy reference"] / times["compiled"])
+    add("general / special", times["general engine, the same runs"] / times["compiled"])
+    for name in general.CLASSIC:
+        learnt, idle = times[f"general engine, {name}"], times[f"the same without learning, {name}"]
+        add(f"learning / bare, {name}", learnt / idle)
+    sarsa = times["general engine, Sarsa, mountain car"]
+    add("Gymnasium / general", times["Gymnasium loop in Python, Sarsa"] / sarsa)
+    add("reference / NumPy", times["checked reference"] / times["plain NumPy loop"])
+    add("NumPy / compiled", times["plain NumPy loop"] / times["compiled"])
     for p in DENSE_SIZES:
-        add(f"dense / lazy, p = {p}", times[f"compiled dense, p = {p}"] / times[f"compiled, p = {p}"])
+        add(f"dense / lazy, p = {p}", times[f"plain Numba loop, dense, p = {p}"] / times[f"compiled, p = {p}"])
     add("p = 16384 / p = 512", times["compiled, p = 16384"] / times["compiled, p = 512"])
     add("16 tilings / 8 tilings", times["compiled, 16 tilings"] / times["compiled"])
     add("two workers / one", two_workers(few))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gqlib._validate import Array
 from gqlib.fast import COMPILE
 from gqlib.fast._car import GOAL, advance, behave, cosine, find_row, greedy_action, pick, start
+from gqlib.fast._jit import njit
 from gqlib.fast._records import Rates, Streams, Variant, World
 from gqlib.fast._rng import uniform
 from gqlib.rules import DIVERGED_ABOVE

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gqlib.domains import mountain_car
 from gqlib.fast import COMPILE
+from gqlib.fast._jit import njit
 from gqlib.fast._rng import uniform
 from gqlib.rules import TIE
 

@@ -27,7 +27,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from gqlib.fast import COMPILE
 from gqlib.fast._car import (
@@ -42,6 +41,7 @@ from gqlib.fast._car import (
     natural,
     pick,
 )
+from gqlib.fast._jit import njit
 from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
 from gqlib.fast._rng import fill_normal, normal
 from gqlib.rules import DIVERGED_ABOVE

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gqlib._validate import Array
 from gqlib.domains.cart_pole import ACTION_COST, NOISE_DEVIATION, STATE_COST
 from gqlib.fast import COMPILE
+from gqlib.fast._jit import njit
 from gqlib.fast._rng import normal, uniform
 
 LEARNERS = {"gq": 0, "semi-gradient": 1, "tdc": 2, "gtd2": 3}

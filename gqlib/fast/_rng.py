@@ -17,9 +17,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gqlib.fast import COMPILE
+from gqlib.fast._jit import njit
 
 _INVERSE_2_53 = 2.0**-53
 _CENTRAL = 0.425  # AS 241 has one formula within this distance of 1/2, one beyond, and one far beyond

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gqlib._validate import Array
 from gqlib.fast import COMPILE
+from gqlib.fast._jit import njit
 from gqlib.fast._rng import uniform
 
 Words = NDArray[np.uint64]

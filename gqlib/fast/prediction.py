@@ -22,11 +22,12 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+from gqlib.domains.base import Domain, Trajectory
 from gqlib.domains.cart_pole import START, CartPole, G, Walker
 from gqlib.domains.finite import Chain, FiniteDomain, Path, WeightedTrajectory
 from gqlib.fast import _prediction as kernel
 from gqlib.rules import LARGEST_WEIGHT
-from gqlib.seeds import SIGMA, TRAJECTORY, words
+from gqlib.seeds import SIGMA, TRAJECTORY, generator, words
 
 __all__ = ["trajectory"]
 
@@ -101,8 +102,10 @@ def walk_pole(walker: Walker, draws: Array) -> tuple[Array, Array, Array]:
     return states, means, rewards
 
 
-def trajectory(domain: FiniteDomain | CartPole, steps: int, seed: int, run: int) -> WeightedTrajectory:
+def trajectory(domain: Domain, steps: int, seed: int, run: int) -> Trajectory:
     """The trajectory of one run: domain, seed and run determine every bit; a longer one begins like a shorter one.
+
+    Finite domains and the cart-pole walk compiled; any other `Domain` samples by its own function, from a generator.
 
     Examples
     --------
@@ -111,13 +114,15 @@ def trajectory(domain: FiniteDomain | CartPole, steps: int, seed: int, run: int)
     >>> bool((long.phi[:5] == short.phi).all())
     True
     """
-    check.instance("domain", domain, FiniteDomain, CartPole)
+    check.instance("domain", domain, Domain)
     steps = check.integer("steps", steps, low=1)
     check.room("steps", steps, steps * 4 * domain.problem.d)
     state = words(seed, run, TRAJECTORY)
     if isinstance(domain, FiniteDomain):
         _sound(domain.chain)
         return domain.tables.trajectory(_walked(domain.chain, kernel.uniforms(state, steps + 1, 3)))
+    if not isinstance(domain, CartPole):
+        return domain.trajectory(steps, generator(seed, run, TRAJECTORY))
     warm_up = check.integer("domain.walker.warm_up", domain.walker.warm_up, low=0)
     draws = kernel.normals(state, warm_up + steps, 2)
     return domain.walker.see(draws, walk_pole(domain.walker, draws))

@@ -1,0 +1,57 @@
+"""The general engine: beside the special kernel, beside the same environment without learning, beside Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gqlib import _validate as check
+from gqlib.engine import EngineSetting, environments
+from gqlib.engine._kernel import bare_of
+from gqlib.engine._records import Limits
+from gqlib.engine.runs import parts_of, run_setting, streams_of
+
+# Episodes enough that making the tables and streams of a run, a millisecond, does not count.
+CAR = EngineSetting(environments.mountain_car(p=1024), "gq", alpha=0.0005, lam=0.99, gamma=0.99, episodes=40)
+CLASSIC = {
+    "mountain car": EngineSetting("mountain_car", "gq", alpha=0.005, lam=0.9, episodes=200),
+    "Acrobot": EngineSetting("acrobot", "gq", alpha=0.005, lam=0.9, episodes=300),
+    "cart-pole": EngineSetting("cart_pole", "gq", alpha=0.01, lam=0.9, episodes=3000),
+}
+SARSA = EngineSetting("mountain_car", "sarsa", alpha=0.00625, lam=0.9, episodes=1000, max_steps=200)
+
+
+def general(setting: EngineSetting, seed: int = 1) -> Callable[[], int]:
+    """A run of the general engine.
+
+    Examples
+    --------
+    >>> general(EngineSetting("cart_pole", "sarsa", episodes=1, max_steps=3))()
+    3
+    """
+    check.instance("setting", setting, EngineSetting)
+    return lambda: int(run_setting(setting, 1, seed).steps.sum())
+
+
+def without_learning(setting: EngineSetting, seed: int = 1) -> Callable[[], int]:
+    """The same environment, coder and choice of actions, with the weights that learning ends with, three times as long.
+
+    Examples
+    --------
+    >>> without_learning(EngineSetting("cart_pole", "sarsa", episodes=1, max_steps=3))()
+    9
+    """
+    check.instance("setting", setting, EngineSetting)
+    environment, learner = setting.make_environment(), setting.make_learner()
+    theta = run_setting(setting, 1, seed).theta[0]
+    kernel = bare_of(parts_of(environment, learner, setting.target))
+    steps = np.zeros(3 * setting.episodes, dtype=np.int64)
+    limits = Limits(environment.max_steps if setting.max_steps is None else setting.max_steps, setting.epsilon, 0.0)
+    codes = environment.coder._codes(environment.actions)
+
+    def work() -> int:
+        kernel(environment.data, codes, theta, steps, streams_of(seed, 0), limits)
+        return int(np.abs(steps).sum())
+
+    return work

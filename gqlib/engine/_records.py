@@ -1,0 +1,185 @@
+"""What the general kernel takes and what learners see, in named tuples: the compiler knows the type of every field."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gqlib._validate import Array
+
+Words = NDArray[np.uint64]
+
+
+class Rates(NamedTuple):
+    """The numbers of a learner, all float.
+
+    Parameters
+    ----------
+    lam, gamma, alpha, beta, kappa : float
+        λ, γ, the step sizes of θ and ω, and the ridge on ω.
+    on_greedy, on_each : float
+        The target policy: E_πφ(s, ·) = on_greedy·φ(s, greedy) + on_each·Σ_a φ(s, a).
+
+    Examples
+    --------
+    >>> Rates(0.9, 0.99, 0.1, 0.1, 0.0, 1.0, 0.0).gamma
+    0.99
+    """
+
+    lam: float
+    gamma: float
+    alpha: float
+    beta: float
+    kappa: float
+    on_greedy: float
+    on_each: float
+
+
+class Before(NamedTuple):
+    """What is known before the next state: the value of the pair, φᵀω, eᵀφ, ‖φ‖² and ρ of the action taken.
+
+    Examples
+    --------
+    >>> Before(value=-1.0, phi_omega=0.0, phi_trace=0.0, norm=8.0, rho=1.0).norm
+    8.0
+    """
+
+    value: float
+    phi_omega: float
+    phi_trace: float
+    norm: float
+    rho: float
+
+
+class Seen(NamedTuple):
+    """What is known after it; ω and θ are those before the update, e that after its own.
+
+    Parameters
+    ----------
+    reward, value : float
+        R, and θᵀφ of the pair.
+    sampled, expected : float
+        θᵀφ', and its expectation under the target policy; zero where the episode has ended.
+    sigma, rho : float
+        σ of the step, and ρ of the next action.
+    phi_omega, trace_omega : float
+        φᵀω and eᵀω.
+    trace_norm, trace_phi : float
+        ‖e‖² and eᵀφ.
+
+    Examples
+    --------
+    >>> Seen(-1.0, 0.0, 0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 8.0, 8.0).reward
+    -1.0
+    """
+
+    reward: float
+    value: float
+    sampled: float
+    expected: float
+    sigma: float
+    rho: float
+    phi_omega: float
+    trace_omega: float
+    trace_norm: float
+    trace_phi: float
+
+
+class Change(NamedTuple):
+    """What a learner adds to θ and ω once it knows the next state.
+
+    Parameters
+    ----------
+    delta : float
+        The TD error; the run has diverged where it is beyond `gqlib.rules.DIVERGED_ABOVE`.
+    trace, omega_trace : float
+        Multiples of e, for θ and for ω.
+    chosen, greedy, each : float
+        For θ: multiples of the next state's φ(s', a'), of φ(s', greedy), and of Σ_a φ(s', a).
+    here_chosen, here_greedy, here_each : float
+        The same for the state of the step itself; used if the learner has `here`.
+
+    Examples
+    --------
+    >>> Change(1.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0).trace
+    0.1
+    """
+
+    delta: float
+    trace: float
+    omega_trace: float
+    chosen: float
+    greedy: float
+    each: float
+    here_chosen: float
+    here_greedy: float
+    here_each: float
+
+
+class Sigma(NamedTuple):
+    """How σ behaves: as in `gqlib.fast._records.Sigma`."""
+
+    mean: float
+    noise: float
+    drawn: int
+    clipped: bool
+    decay: float
+    stream: Words
+
+
+class Streams(NamedTuple):
+    """The random numbers of a run: states of generators, advanced in place.
+
+    Parameters
+    ----------
+    starts, behaviour, moves : ndarray of uint64, (4,)
+        Where episodes start, what the behaviour policy chooses, and chance in the environment.
+    """
+
+    starts: Words
+    behaviour: Words
+    moves: Words
+
+
+class Codes(NamedTuple):
+    """What a coder reads and writes.
+
+    Parameters
+    ----------
+    active : ndarray of whole numbers
+        A table of active indices, or a buffer for those of two states.
+    grid : ndarray of float64
+        The numbers by which a state is found in it.
+    """
+
+    active: NDArray[np.integer]
+    grid: Array
+
+
+class Memory(NamedTuple):
+    """What a run writes to.
+
+    Parameters
+    ----------
+    weights : ndarray of float64
+        T, E, W and whether the row is listed as live, for each weight.
+    live : ndarray of int64
+        Room for every row that has a trace.
+    steps, returns : ndarray
+        Receive, for each episode, the number of steps (negative where it was cut off) and the sum of rewards.
+    """
+
+    weights: Array
+    live: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    returns: Array
+
+
+class Limits(NamedTuple):
+    """Steps after which an episode is cut off, exploration, and the value of c below which the sums are flushed."""
+
+    max_steps: int
+    epsilon: float
+    flush_below: float

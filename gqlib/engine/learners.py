@@ -1,0 +1,222 @@
+r"""Learners as data: a learner is three functions that say what happens to θ, ω and the trace.
+
+    begin(rates)                     what it remembers within an episode, a tuple of floats
+    before(memory, seen, rates)      decay, gain, shrink, on_phi:  e ← decay·e + gain·φ,  ω ← shrink·ω + on_phi·φ
+    after(memory, seen, rates)       (memory, `Change`): the multiples of e and of features that θ and ω gain
+
+They see inner products alone (`Before`, `Seen`), so the engine is free to carry the changes out lazily, and the
+reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', ·):
+
+    gq                  GQ(σ, λ), Eqs. (25)–(26), v of the same step
+    gq_lagged           Algorithm 1 as printed: θ uses v of the step before (which an episode that is cut off forgets;
+                        `gqlib.control` carries it into the next)
+    corrected_gq        importance ratios on sampled features (`gqlib.learners.corrected`)
+    q_sigma             semi-gradient Q(σ, λ), Eq. (10)
+    sarsa               Sarsa(λ):            δ = R + γθᵀφ' − θᵀφ,   θ += αδe
+    expected_sarsa      Expected Sarsa(λ):   δ = R + γθᵀφ̄' − θᵀφ,   θ += αδe
+    true_online_sarsa   true online Sarsa(λ) (van Seijen et al. 2016):  e ← γλe + (1 − αγλeᵀφ)φ,
+                        θ += α(δ + q − q_old)e − α(q − q_old)φ
+    qrc                 TDRC/QRC(λ) (Ghiassian et al. 2020):  e ← γλ min(1, ρ)e + φ,  δ of Expected Sarsa,
+                        θ += α(δe − γ(1−λ)(eᵀω)φ̄'),   ω += β(δe − (φᵀω)φ − κω)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gqlib import _validate as check
+from gqlib.engine._records import Before, Change, Rates, Seen
+from gqlib.fast import COMPILE
+from gqlib.fast._jit import COMPILED, is_jitted, njit
+
+__all__ = ["LEARNERS", "Before", "Change", "Learner", "Rates", "Seen"]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A learner: see the module.
+
+    Parameters
+    ----------
+    begin, before, after : compiled function
+    gradient : bool
+        Whether it has ω; if not, multiples of ω's kind and of the next state's features are ignored.
+    ridge : bool
+        Whether `shrink` may differ from 1.
+    here : bool
+        Whether θ gains multiples of the features of the step itself.
+
+    Examples
+    --------
+    One-step Q-learning in its own words: no trace, and the greedy value of the next state.
+
+    >>> from gqlib.engine import environments, run
+    >>> begin = njit(lambda rates: (0.0,))
+    >>> before = njit(lambda memory, seen, rates: (0.0, 1.0, 1.0, 0.0))
+    >>> @njit
+    ... def after(memory, seen, rates):
+    ...     delta = seen.reward + rates.gamma * seen.expected - seen.value
+    ...     return memory, Change(delta, rates.alpha * delta, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    >>> mine = Learner(begin, before, after, gradient=False)
+    >>> result = run(environments.mountain_car(), mine, runs=2, seed=0, episodes=3, alpha=0.05, lam=0.0, max_steps=2000)
+    >>> same = run(environments.mountain_car(), "expected_sarsa", runs=2, seed=0, episodes=3, alpha=0.05, lam=0.0,
+    ...            max_steps=2000)
+    >>> bool((result.steps == same.steps).all())
+    True
+    """
+
+    begin: Callable[..., Any]
+    before: Callable[..., Any]
+    after: Callable[..., Any]
+    gradient: bool = True
+    ridge: bool = False
+    here: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("begin", "before", "after"):
+            if not is_jitted(check.function(name, getattr(self, name))) and COMPILED:
+                raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
+        for name in ("gradient", "ridge", "here"):
+            check.flag(name, getattr(self, name))
+
+
+@njit(forceinline=True, **COMPILE)
+def _nothing(rates: Any) -> Any:
+    return (0.0,)
+
+
+@njit(forceinline=True, **COMPILE)
+def _three(rates: Any) -> Any:
+    return 0.0, 0.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _accumulate(memory: Any, seen: Any, rates: Any) -> Any:
+    return rates.gamma * rates.lam, 1.0, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _gq_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return rates.gamma * rates.lam, 1.0, 1.0, -rates.beta * seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _along_e(delta: Any, rates: Any) -> Any:
+    return Change(delta, rates.alpha * delta, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@njit(forceinline=True, **COMPILE)
+def _q_sigma(memory: Any, seen: Any, rates: Any) -> Any:
+    target = seen.expected + seen.sigma * (seen.sampled - seen.expected)
+    return memory, _along_e(seen.reward + rates.gamma * target - seen.value, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _sarsa(memory: Any, seen: Any, rates: Any) -> Any:
+    return memory, _along_e(seen.reward + rates.gamma * seen.sampled - seen.value, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _expected_sarsa(memory: Any, seen: Any, rates: Any) -> Any:
+    return memory, _along_e(seen.reward + rates.gamma * seen.expected - seen.value, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _dutch(memory: Any, seen: Any, rates: Any) -> Any:
+    decay = rates.gamma * rates.lam
+    return decay, 1.0 - rates.alpha * decay * seen.phi_trace, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _true_online(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.sampled - seen.value
+    gap = rates.alpha * (seen.value - memory[0])
+    return (seen.sampled,), Change(delta, rates.alpha * delta + gap, 0.0, 0.0, 0.0, 0.0, -gap, 0.0, 0.0)
+
+
+@njit(forceinline=True, **COMPILE)
+def _gq(memory: Any, seen: Any, rates: Any) -> Any:
+    target = seen.expected + seen.sigma * (seen.sampled - seen.expected)
+    delta = seen.reward + rates.gamma * target - seen.value
+    factor = -rates.alpha * rates.gamma * seen.trace_omega
+    rest = factor * (1.0 - seen.sigma)
+    return memory, Change(
+        delta,
+        rates.alpha * delta,
+        rates.beta * delta,
+        factor * (seen.sigma - rates.lam),
+        rest * rates.on_greedy,
+        rest * rates.on_each,
+        0.0,
+        0.0,
+        0.0,
+    )
+
+
+@njit(forceinline=True, **COMPILE)
+def _corrected_gq(memory: Any, seen: Any, rates: Any) -> Any:
+    target = seen.expected + seen.sigma * (seen.rho * seen.sampled - seen.expected)
+    delta = seen.reward + rates.gamma * target - seen.value
+    factor = -rates.alpha * rates.gamma * seen.trace_omega
+    rest = factor * (1.0 - seen.sigma)
+    return memory, Change(
+        delta,
+        rates.alpha * delta,
+        rates.beta * delta,
+        factor * (seen.sigma * seen.rho - rates.lam),
+        rest * rates.on_greedy,
+        rest * rates.on_each,
+        0.0,
+        0.0,
+        0.0,
+    )
+
+
+@njit(forceinline=True, **COMPILE)
+def _gq_lagged(memory: Any, seen: Any, rates: Any) -> Any:
+    target = seen.expected + seen.sigma * (seen.sampled - seen.expected)
+    delta = seen.reward + rates.gamma * target - seen.value
+    along = seen.trace_omega + rates.beta * (delta * seen.trace_norm - seen.phi_omega * seen.trace_phi)  # e . new omega
+    factor = -rates.alpha * rates.gamma * along
+    rest = factor * (1.0 - seen.sigma)
+    late = (factor * (seen.sigma - rates.lam), rest * rates.on_greedy, rest * rates.on_each)
+    return late, Change(
+        delta, rates.alpha * delta, rates.beta * delta, 0.0, 0.0, 0.0, memory[0], memory[1], memory[2]
+    )
+
+
+@njit(forceinline=True, **COMPILE)
+def _qrc_before(memory: Any, seen: Any, rates: Any) -> Any:
+    cut = min(1.0, seen.rho)
+    return rates.gamma * rates.lam * cut, 1.0, 1.0 - rates.beta * rates.kappa, -rates.beta * seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _qrc(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.expected - seen.value
+    factor = -rates.alpha * rates.gamma * (1.0 - rates.lam) * seen.trace_omega
+    return memory, Change(
+        delta,
+        rates.alpha * delta,
+        rates.beta * delta,
+        0.0,
+        factor * rates.on_greedy,
+        factor * rates.on_each,
+        0.0,
+        0.0,
+        0.0,
+    )
+
+
+LEARNERS: dict[str, Learner] = {
+    "gq": Learner(_nothing, _gq_before, _gq),
+    "gq_lagged": Learner(_three, _gq_before, _gq_lagged, here=True),
+    "corrected_gq": Learner(_nothing, _gq_before, _corrected_gq),
+    "q_sigma": Learner(_nothing, _accumulate, _q_sigma, gradient=False),
+    "sarsa": Learner(_nothing, _accumulate, _sarsa, gradient=False),
+    "expected_sarsa": Learner(_nothing, _accumulate, _expected_sarsa, gradient=False),
+    "true_online_sarsa": Learner(_nothing, _dutch, _true_online, gradient=False, here=True),
+    "qrc": Learner(_nothing, _qrc_before, _qrc, ridge=True),
+}

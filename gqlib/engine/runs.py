@@ -1,0 +1,467 @@
+r"""Control with any environment and any learner: `run`, what it returns, and the setting that a sweep stores.
+
+The behaviour policy is ε-greedy, the target policy greedy or ε-greedy; ties go to the first action within
+`gqlib.rules.TIE` of the largest value. A run is determined by (setting, seed, run index), to the bit; starts,
+exploration, σ and chance in the environment have streams of their own (`gqlib.seeds`), so settings see the same random
+numbers.
+
+The reference does the same with dense vectors, a line for each thing that happens: features φ(s, a) with a one for
+every active index, e ← decay·e + gain·φ, and so on. Both take the same steps; their weights agree up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.control.engine import notice
+from gqlib.engine import environments
+from gqlib.engine._kernel import LOST, Parts, kernel_of
+from gqlib.engine._records import Before, Limits, Memory, Rates, Seen, Sigma, Streams
+from gqlib.engine.coders import CarTable, Tiles
+from gqlib.engine.environments import Environment
+from gqlib.engine.learners import LEARNERS, Learner
+from gqlib.fast._control import DRAWN, FLUSH_BELOW
+from gqlib.fast.rng import normal, uniform
+from gqlib.learners.sigma import SigmaFields
+from gqlib.rules import DIVERGED_ABOVE, tied
+from gqlib.seeds import BEHAVIOUR, SIGMA, START, TRAJECTORY, words
+from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.store import Arrays
+
+__all__ = ["EngineResult", "EngineSetting", "engine_runs", "run", "run_setting"]
+
+ENVIRONMENTS: dict[str, Callable[..., Environment]] = {
+    "mountain_car": environments.mountain_car,
+    "acrobot": environments.acrobot,
+    "cart_pole": environments.cart_pole,
+}
+TARGETS, ENGINES = ("greedy", "epsilon-greedy"), ("fast", "reference")
+Options = tuple[tuple[str, Any], ...]
+# Signed steps, returns, episode of divergence or −1, θ, ω.
+Run = tuple[NDArray[np.int64], Array, int, Array, Array]
+
+
+@dataclass(frozen=True)
+class EngineSetting(SigmaFields, Setting):
+    """Everything that determines the result of `run`, except seed and run index.
+
+    Parameters
+    ----------
+    environment : {"mountain_car", "acrobot", "cart_pole"}, "module:function", or Environment
+        Which, or a function that returns one of your own, or one itself; in a sweep it should have a name.
+    learner : str, "module:name", or gqlib.engine.learners.Learner
+        One of `gqlib.engine.learners.LEARNERS`, or one of your own.
+    options : pairs (name, value)
+        Keyword arguments of the function that makes the environment.
+    lam, gamma, alpha, eta, kappa : float
+        λ, γ, the step size of θ (not divided by the number of tilings), the ratio β/α, and the ridge on ω.
+    epsilon : float
+        Exploration of the behaviour policy, and of an ε-greedy target policy.
+    target : {"greedy", "epsilon-greedy"}
+    episodes : int
+    max_steps : int, optional
+        Where episodes are cut off (the last update still bootstraps); by default where the environment says.
+    theta0 : float
+        Every weight at first.
+    sigma, sigma_noise, sigma_drawn, sigma_clipped, sigma_decay
+        σ, and how it changes: see `gqlib.learners.sigma.SigmaFields`.
+
+    Examples
+    --------
+    >>> setting = EngineSetting("cart_pole", "sarsa", alpha=0.05, episodes=5)
+    >>> len(setting.key), setting.imported, setting.make_environment().name, setting.make_learner().gradient
+    (64, (), 'cart-pole', False)
+    """
+
+    environment: str | Environment
+    learner: str | Learner = "gq"
+    options: Options = ()
+    lam: float = 0.9
+    gamma: float = 1.0
+    alpha: float = 0.01
+    eta: float = 1.0
+    kappa: float = 1.0
+    epsilon: float = 0.1
+    target: str = "greedy"
+    episodes: int = 100
+    max_steps: int | None = None
+    theta0: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.environment, Environment):
+            _name("environment", self.environment, tuple(ENVIRONMENTS))
+        elif tuple(self.options):
+            raise ValueError(f"options is {check.brief(self.options)}; an environment that is made already has none")
+        if not isinstance(self.learner, Learner):
+            _name("learner", self.learner, tuple(LEARNERS))
+        # What comes back from JSON is a list of lists.
+        try:
+            options = tuple(sorted((str(name), _frozen(value)) for name, value in self.options))
+            hash(options)
+        except (TypeError, ValueError):
+            raise ValueError(f"options is {check.brief(self.options)}; it should hold pairs (name, value)") from None
+        checked: dict[str, Any] = {
+            "options": options,
+            "lam": check.scalar("lam", self.lam, low=0.0, high=1.0),
+            "gamma": check.scalar("gamma", self.gamma, low=0.0, high=1.0),
+            "alpha": check.scalar("alpha", self.alpha, low=0.0),
+            "eta": check.scalar("eta", self.eta, low=0.0),
+            "kappa": check.scalar("kappa", self.kappa, low=0.0),
+            "epsilon": check.scalar("epsilon", self.epsilon, low=0.0, high=1.0),
+            "target": check.choice("target", self.target, TARGETS),
+            "episodes": check.integer("episodes", self.episodes, low=1),
+            "theta0": check.scalar("theta0", self.theta0),
+        }
+        if self.max_steps is not None:
+            checked["max_steps"] = check.integer("max_steps", self.max_steps, low=1)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        self.check_sigma()
+
+    def make_environment(self) -> Environment:
+        """The environment with its options (made once, so that its kernels are compiled once)."""
+        if isinstance(self.environment, Environment):
+            return self.environment
+        return _make(self.environment, self.options)
+
+    def make_learner(self) -> Learner:
+        """The learner's functions."""
+        if isinstance(self.learner, Learner):
+            return self.learner
+        found = LEARNERS[self.learner] if self.learner in LEARNERS else _import("learner", self.learner)
+        check.instance("learner", found, Learner)
+        learner: Learner = found
+        return learner
+
+    @cached_property
+    def key(self) -> str:
+        """The key by which a sweep stores the setting."""
+        for name in ("environment", "learner"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} is an object; in a setting that is stored it should be 'module:name'")
+        return super().key
+
+    @property
+    def imported(self) -> tuple[str, ...]:
+        """The environment and the learner, where they are not from gqlib."""
+        return tuple(name for name in (self.environment, self.learner) if isinstance(name, str) and ":" in name)
+
+
+@lru_cache(maxsize=32)
+def _make(name: str, options: Options) -> Environment:
+    made = ENVIRONMENTS.get(name) or check.function("environment", _import("environment", name))
+    try:
+        environment = made(**dict(options))
+    except TypeError as error:
+        raise ValueError(f"options is {check.brief(options)}; {error}") from None
+    check.instance("environment", environment, Environment)
+    return environment
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _name(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Refuse what is neither one of a few names nor ``module:name``."""
+    if not isinstance(value, str) or ":" not in value:
+        check.choice(name, value, known)
+
+
+def _import(name: str, path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{name} is {path!r}, which cannot be imported: {error}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class EngineResult:
+    """Results of runs, one row for each.
+
+    Attributes
+    ----------
+    setting : EngineSetting
+    steps : ndarray of int64, (runs, episodes)
+        Steps of each episode; the step limit where it was cut off, and from the episode of divergence on.
+    returns : ndarray, (runs, episodes)
+        Undiscounted sums of rewards; NaN from the episode of divergence on.
+    capped : ndarray of bool, (runs, episodes)
+        Which episodes were cut off, or came after a divergence.
+    diverged : ndarray of bool, (runs,)
+        Whether a TD error got out of bounds; such a run stops there.
+    theta, omega : ndarray, (runs, p)
+        Final weights.
+
+    Examples
+    --------
+    >>> result = run("mountain_car", "sarsa", runs=2, seed=0, episodes=3, max_steps=10)  # too short to leave the valley
+    >>> result
+    EngineResult(2 runs of 3 episodes, mean return -10, 6 capped episodes, 0 diverged runs)
+    """
+
+    setting: EngineSetting
+    steps: NDArray[np.int64]
+    returns: Array
+    capped: NDArray[np.bool_]
+    diverged: NDArray[np.bool_]
+    theta: Array
+    omega: Array
+
+    def __repr__(self) -> str:
+        runs, episodes = self.steps.shape
+        mean = np.nanmean(self.returns) if np.isfinite(self.returns).any() else np.nan
+        return (
+            f"EngineResult({runs} runs of {episodes} episodes, mean return {mean:.4g}, "
+            f"{int(self.capped.sum())} capped episodes, {int(self.diverged.sum())} diverged runs)"
+        )
+
+
+def run(
+    environment: str | Environment,
+    learner: str | Learner = "gq",
+    *,
+    runs: int,
+    seed: int,
+    first_run: int = 0,
+    engine: str = "fast",
+    **numbers: Any,
+) -> EngineResult:
+    """Run a learner in an environment.
+
+    Parameters
+    ----------
+    environment, learner
+        By name, or your own: see `EngineSetting`.
+    runs, seed, first_run : int
+        Runs 0..9 in one call, or 0..4 and 5..9 in two, are the same to the bit.
+    engine : {"fast", "reference"}
+        Compiled and O(K), or dense and in Python.
+    **numbers
+        The other fields of an `EngineSetting`.
+
+    Returns
+    -------
+    EngineResult
+
+    Examples
+    --------
+    >>> result = run("cart_pole", "true_online_sarsa", runs=5, seed=1, episodes=200, alpha=0.1)
+    >>> result.returns.shape, bool((result.returns[:, -50:].mean() > 2 * result.returns[:, :10].mean()))
+    ((5, 200), True)
+    """
+    known = tuple(name for name in EngineSetting.__dataclass_fields__ if name not in ("environment", "learner"))
+    for name in numbers:
+        check.choice("numbers", name, known)
+    setting = EngineSetting(environment, learner, **numbers)
+    return run_setting(setting, runs, seed, first_run=first_run, engine=engine)
+
+
+def run_setting(
+    setting: EngineSetting, runs: int, seed: int, *, first_run: int = 0, engine: str = "fast"
+) -> EngineResult:
+    """`run`, given a setting.
+
+    Examples
+    --------
+    >>> setting = EngineSetting("acrobot", "qrc", episodes=2, max_steps=50)
+    >>> both, second = run_setting(setting, 2, 0), run_setting(setting, 1, 0, first_run=1)
+    >>> bool((both.theta[1] == second.theta[0]).all())
+    True
+    """
+    check.instance("setting", setting, EngineSetting)
+    runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
+    first_run = check.integer("first_run", first_run, low=0)
+    check.choice("engine", engine, ENGINES)
+    environment, learner = setting.make_environment(), setting.make_learner()
+    if learner.ridge and setting.eta * setting.alpha * setting.kappa >= 1.0:
+        raise ValueError(f"kappa is {setting.kappa:g}; times eta and alpha it should be below 1, or ω changes sign")
+    rows = environment.coder._rows(environment.actions)
+    check.room("runs", runs, runs * (2 * setting.episodes + 2 * rows))
+    one = _fast_run if engine == "fast" else _reference_run
+    limit = environment.max_steps if setting.max_steps is None else setting.max_steps
+    found = [one(setting, environment, learner, limit, seed, first_run + i) for i in range(runs)]
+    signed, returns = np.array([row[0] for row in found]), np.array([row[1] for row in found])
+    for row, (_, _, diverged_in, _, _) in enumerate(found):
+        if diverged_in >= 0:
+            signed[row, diverged_in:], returns[row, diverged_in:] = -limit, np.nan
+    diverged = np.array([row[2] >= 0 for row in found])
+    theta, omega = (np.array([row[i] for row in found]) for i in (3, 4))
+    return EngineResult(setting, np.abs(signed), returns, signed < 0, diverged, theta, omega)
+
+
+def engine_runs(setting: EngineSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
+    """What a sweep keeps of its runs: steps and returns by episode, and which runs diverged.
+
+    Examples
+    --------
+    >>> kept = engine_runs(EngineSetting("cart_pole", "sarsa", episodes=4), 3, 0, first_run=0)
+    >>> {name: array.shape for name, array in kept.items()}
+    {'steps': (3, 4), 'returns': (3, 4), 'diverged': (3,)}
+    """
+    result = run_setting(setting, runs, seed, first_run=first_run)
+    return {"steps": result.steps.astype(np.int32), "returns": result.returns, "diverged": result.diverged}
+
+
+def parts_of(environment: Environment, learner: Learner, target: str) -> Parts:
+    """What the kernel of a setting is made of."""
+    locate, dot = environment.coder._functions(environment.actions, environment.observe)
+    return Parts(
+        environment.start,
+        environment.step,
+        locate,
+        dot,
+        learner.begin,
+        learner.before,
+        learner.after,
+        environment.actions,
+        environment.coder.active,
+        learner.gradient,
+        learner.ridge,
+        learner.here,
+        target == "epsilon-greedy",
+    )
+
+
+def rates_of(setting: EngineSetting, actions: int) -> Rates:
+    """The numbers of a setting that learners see."""
+    each = setting.epsilon / actions if setting.target == "epsilon-greedy" else 0.0
+    beta = setting.eta * setting.alpha
+    return Rates(
+        setting.lam, setting.gamma, setting.alpha, beta, setting.kappa, 1.0 - actions * each, each
+    )
+
+
+def streams_of(seed: int, run: int) -> Streams:
+    """The streams of a run, made afresh, because kernels advance them."""
+    return Streams(words(seed, run, START), words(seed, run, BEHAVIOUR), words(seed, run, TRAJECTORY))
+
+
+def _fast_run(
+    setting: EngineSetting, environment: Environment, learner: Learner, max_steps: int, seed: int, run: int
+) -> Run:
+    actions = environment.actions
+    rows = environment.coder._rows(actions)
+    weights = np.zeros((rows, 4))
+    weights[:, 0] = setting.theta0
+    steps, returns = np.zeros(setting.episodes, dtype=np.int64), np.zeros(setting.episodes)
+    sigma = Sigma(
+        setting.sigma,
+        setting.sigma_noise,
+        DRAWN[setting.sigma_drawn],
+        setting.sigma_clipped,
+        setting.sigma_decay,
+        words(seed, run, SIGMA),
+    )
+    kernel = kernel_of(parts_of(environment, learner, setting.target))
+    with notice(f"compiling the engine for {environment.name} ..."):
+        code = kernel(
+            environment.data,
+            environment.coder._codes(actions),
+            Memory(weights.reshape(-1), np.empty(rows, dtype=np.int64), steps, returns),
+            streams_of(seed, run),
+            sigma,
+            rates_of(setting, actions),
+            Limits(max_steps, setting.epsilon, FLUSH_BELOW),
+        )
+    if code == LOST:
+        raise ValueError(
+            f"coder of {environment.name!r} gives a feature that it does not have, or one twice; "
+            "it should give different numbers below its size"
+        )
+    return steps, returns, int(code), weights[:, 0].copy(), weights[:, 2].copy()
+
+
+def _features(environment: Environment, state: Any) -> Array:
+    """φ(s, a) of every action, (actions, p)."""
+    actions, coder = environment.actions, environment.coder
+    phi = np.zeros((actions, coder._rows(actions)))
+    if isinstance(coder, CarTable):
+        x, v = environment.observe(environment.data, state)
+        table = coder._table
+        places = table.rows[table.cell(x, v)][: actions * coder.tilings].reshape(actions, -1)
+        for a in range(actions):
+            np.add.at(phi[a], places[a], 1.0)
+        return phi
+    if isinstance(coder, Tiles):
+        found = coder.indices(environment.observe(environment.data, state))
+    else:
+        found = coder.indices(state, environment.data)
+    for a in range(actions):
+        phi[a, np.array(found) * actions + a] = 1.0
+    return phi
+
+
+def _reference_run(
+    setting: EngineSetting, environment: Environment, learner: Learner, max_steps: int, seed: int, run: int
+) -> Run:
+    starts, behaviour, moves = streams_of(seed, run)
+    sigmas, data, actions = words(seed, run, SIGMA), environment.data, environment.actions
+    rates = rates_of(setting, actions)
+    begin, before, after = (f.py_func for f in (learner.begin, learner.before, learner.after))  # type: ignore[attr-defined]
+    share = setting.epsilon / actions
+    policy = {True: (rates.on_greedy + rates.on_each) / (1.0 - (actions - 1) * share),
+              False: rates.on_each / share if share > 0.0 else 0.0}  # fmt: skip
+    p = environment.coder._rows(actions)
+    theta, omega = np.full(p, setting.theta0), np.zeros(p)
+    steps, returns = np.full(setting.episodes, -max_steps, dtype=np.int64), np.zeros(setting.episodes)
+    schedule, mean = setting.schedule, setting.sigma
+    z = float(normal(sigmas)) if setting.sigma_drawn == "run" else 0.0
+
+    def choose(phis: Array) -> tuple[int, int]:
+        greedy, u = int(tied(phis @ theta)[0]), uniform(behaviour)
+        return greedy, greedy if u >= setting.epsilon else sum(u >= a * share for a in range(1, actions))
+
+    for episode in range(setting.episodes):
+        if setting.sigma_drawn == "episode":
+            z = float(normal(sigmas))
+        sigma = schedule.at(mean, z)
+        trace, memory = np.zeros(p), begin(rates)
+        state = environment.start(data, starts)
+        phis = _features(environment, state)
+        greedy, action = choose(phis)
+        for k in range(max_steps):
+            if setting.sigma_drawn == "step" and setting.sigma_noise > 0.0:
+                sigma = schedule.at(mean, float(normal(sigmas)))
+            state, reward, done = environment.step(data, state, action, moves)
+            returns[episode] += reward
+            phi, rho = phis[action], policy[action == greedy]
+            value, phi_omega = theta @ phi, phi @ omega
+            decay, gain, shrink, on_phi = before(memory, Before(value, phi_omega, trace @ phi, phi @ phi, rho), rates)
+            trace = decay * trace + gain * phi
+            here = phis, action, greedy
+            sampled = expected = next_rho = 0.0
+            if not done:
+                phis = _features(environment, state)
+                greedy, action = choose(phis)
+                q = phis @ theta
+                sampled, next_rho = q[action], policy[action == greedy]
+                expected = rates.on_greedy * q[greedy] + rates.on_each * q.sum()
+            products = phi_omega, trace @ omega, trace @ trace, trace @ phi
+            memory, change = after(memory, Seen(reward, value, sampled, expected, sigma, next_rho, *products), rates)
+            if not abs(change.delta) < DIVERGED_ABOVE:
+                return steps, returns, episode, theta, omega
+            theta = theta + change.trace * trace
+            if learner.here:
+                theta = theta + change.here_chosen * here[0][here[1]] + change.here_greedy * here[0][here[2]]
+                theta = theta + change.here_each * here[0].sum(axis=0)
+            if learner.gradient:
+                omega = shrink * omega + change.omega_trace * trace + on_phi * phi
+                if not done:
+                    theta = theta + change.chosen * phis[action] + change.greedy * phis[greedy]
+                    theta = theta + change.each * phis.sum(axis=0)
+            if done:
+                steps[episode] = k + 1
+                break
+        mean *= setting.sigma_decay
+    return steps, returns, -1, theta, omega

@@ -1,0 +1,470 @@
+"""The agent on active features: equal to the dense reference; saved, scheduled, watched, side by side."""
+
+import copy
+import dataclasses
+import pickle
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+
+from gqlib.control.agent import Agent, TableCoder, TileCoder
+from gqlib.control.gym import Interrupted, Played, evaluate, features_of, play
+from gqlib.control.schedules import Anneal
+from gqlib.control.vector import play_side_by_side
+from gqlib.fast import _agent
+from gqlib.sweeps.store import DamagedFile, pack, unpack
+from gqlib.tiles3 import IHT, tiles
+
+
+def tiled(size=512, actions=3):
+    return TileCoder([-1.0, 0.0], [1.0, 2.0], actions, tiles_per_side=[3, 4], tilings=8, size=size)
+
+
+def walk(steps, seed=0, actions=3):
+    """A random path through the box: state, action, reward, next state, next action, terminated."""
+    rng = np.random.default_rng(seed)
+    states = np.clip(np.cumsum(0.3 * rng.standard_normal((steps + 1, 2)), axis=0) % 2.0 - [1.0, 0.0], -1.0, 2.0)
+    taken, ends = rng.integers(actions, size=steps + 1).tolist(), (rng.random(steps) < 0.05).tolist()
+    rewards = rng.standard_normal(steps).tolist()
+    return list(zip(states[:-1], taken[:-1], rewards, states[1:], taken[1:], ends, strict=True))
+
+
+def follow(agent, path):
+    deltas = []
+    for state, action, reward, after, following, ended in path:
+        deltas.append(agent.learn(state, action, reward, after, following, terminated=ended))
+        if ended:
+            agent.end_episode()
+    return np.array(deltas)
+
+
+def test_the_hash_of_a_tile_is_that_of_python():
+    rows = np.random.default_rng(0).integers(0, 2**40, (500, 4))
+    assert [int(_agent.hash_of(row)) for row in rows] == [hash(tuple(row.tolist())) for row in rows]
+
+
+@pytest.mark.filterwarnings("ignore:size is")
+def test_tiles_beyond_the_memory_are_those_of_tiles3():
+    coder, memory = tiled(size=40), IHT(40)
+    for state in np.random.default_rng(0).uniform([-1.0, 0.0], [1.0, 2.0], (60, 2)):
+        scaled = [(state[0] + 1.0) * 1.5, state[1] * 2.0]
+        assert coder.active(state).tolist() == [tiles(memory, 8, scaled, [a]) for a in range(3)]
+    assert (coder.used, coder.overfull) == (40, memory.overfullCount)
+
+
+def test_an_overfull_memory_warns_once():
+    coder = tiled(size=40)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for x in np.linspace(-1, 1, 50):
+            coder([x, 1.0])
+    assert [str(one.message) for one in told] == [
+        "size is 40, and more tiles than that were met; from now on they share features"
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:size is")
+@pytest.mark.parametrize("size", [512, 64])  # the smaller one is overfull: an action may have a feature twice
+@pytest.mark.parametrize("corrected", [False, True])
+@pytest.mark.parametrize("target", ["greedy", "epsilon-greedy"])
+@pytest.mark.parametrize(("lam", "gamma"), [(0.9, 0.99), (0.0, 0.9), (1.0, 1.0), (0.5, 0.0)])
+def test_active_features_learn_what_the_dense_reference_learns(size, corrected, target, lam, gamma):
+    options = {"sigma": 0.4, "lam": lam, "gamma": gamma, "alpha": 0.02, "eta": 0.3, "epsilon": 0.2, "target": target}
+    coder = tiled(size)
+    sparse = Agent(tiled(size), np.random.default_rng(0), corrected=corrected, **options)
+    dense = Agent(lambda state: coder(state), np.random.default_rng(0), corrected=corrected, **options)
+    path = walk(1500)
+    np.testing.assert_allclose(follow(sparse, path), follow(dense, path), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(sparse.theta, dense.theta, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(sparse.trace, dense.trace, rtol=1e-8, atol=1e-12)
+    for state, *_ in path[:50]:
+        np.testing.assert_allclose(sparse.values(state), dense.values(state), atol=1e-9)
+        assert sparse.greedy(state) == dense.greedy(state)
+    assert (sparse.steps, sparse.episodes) == (dense.steps, dense.episodes) == (1500, sum(row[-1] for row in path))
+
+
+def test_the_scalars_of_the_lazy_trace_are_what_they_stand_for():
+    agent = Agent(tiled(), np.random.default_rng(0), lam=0.95, alpha=0.01, eta=0.5, sigma=0.5)
+    follow(agent, [(*row[:5], False) for row in walk(333)])
+    c, _, h, m, n = agent._weights.lazy
+    trace, omega = agent.trace, agent._weights.weights[:, 1] + h * agent._weights.weights[:, 2]
+    assert 0 < c <= 1
+    np.testing.assert_allclose([m, n], [trace @ omega, trace @ trace], rtol=1e-10)
+
+
+def test_features_are_found_once_a_step(monkeypatch):
+    found, coder = [], tiled()
+    original = TileCoder._found
+    monkeypatch.setattr(TileCoder, "_found", lambda self, *a, **k: found.append(1) or original(self, *a, **k))
+    agent = Agent(coder, np.random.default_rng(0))
+    path = walk(100)
+    agent.act(path[0][0])
+    for state, action, reward, after, _, _ in path:
+        agent.learn(state, action, reward, after, agent.act(after), terminated=False)
+    assert len(found) == 101
+
+
+def test_a_state_that_is_changed_in_place_is_another_state():
+    agent, state = Agent(tiled(), np.random.default_rng(0)), np.array([0.0, 1.0])
+    before = agent._weights.rows(state).tolist()
+    state += 0.7
+    assert agent._weights.rows(state).tolist() != before
+
+
+def test_a_step_that_overflows_is_refused_before_anything_has_changed():
+    agent = Agent(tiled(), np.random.default_rng(0), alpha=100.0, lam=1.0, gamma=1.0)
+    path = [(*row[:5], False) for row in walk(2000)]
+    before = []
+
+    def until_it_overflows():
+        for row in path:
+            before[:] = agent.theta, agent.trace, agent.steps
+            follow(agent, [row])
+
+    with pytest.raises(ValueError, match=r"beyond 1e\+100"):
+        until_it_overflows()
+    np.testing.assert_array_equal(agent.theta, before[0])
+    np.testing.assert_array_equal(agent.trace, before[1])
+    assert agent.steps == before[2]
+    assert np.isfinite(agent.theta).all()
+
+
+# saved
+
+RATES = {"alpha": Anneal(0.05, 0.01, 300), "epsilon": Anneal(1.0, 0.05, 5, shape="geometric", by="episode")}
+
+
+def makers():
+    return {
+        "tiles": lambda rng: Agent(tiled(), rng, sigma=0.5, **RATES),
+        "table": lambda rng: Agent(TableCoder((7, 5), 3, first=(-3, 0)), rng, corrected=True, target="greedy"),
+        "dense": lambda rng: Agent(sines, rng, eta=0.1),
+    }
+
+
+def sines(state):
+    return np.kron(np.eye(3), np.sin(np.outer(np.atleast_1d(state), [1, 2, 3])).ravel())
+
+
+def turned(path, kind):
+    """A path whose states fit a table."""
+    if kind != "table":
+        return path
+    return [((int(3 * s[0]), int(2 * s[1])), a, r, (int(3 * t[0]), int(2 * t[1])), b, e) for s, a, r, t, b, e in path]
+
+
+@pytest.mark.parametrize("kind", ["tiles", "table", "dense"])
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
+def test_an_agent_that_was_saved_goes_on_to_the_bit(tmp_path, kind, bits):
+    agent = makers()[kind](np.random.Generator(bits(3)))
+    first, second = turned(walk(333), kind), turned(walk(200, seed=1), kind)
+    follow(agent, first)
+    agent.act(first[0][0])
+    path = agent.save(tmp_path / "agent.npz")
+    again = Agent.load(path, sines if kind == "dense" else None)
+    assert (again.steps, again.episodes, again.alpha, again.epsilon) == (
+        agent.steps, agent.episodes, agent.alpha, agent.epsilon,
+    )  # fmt: skip
+    np.testing.assert_array_equal(follow(agent, second), follow(again, second))
+    np.testing.assert_array_equal(agent.theta, again.theta)
+    assert [agent.act(row[0]) for row in second] == [again.act(row[0]) for row in second]
+
+
+def test_a_saved_agent_is_the_same_file_byte_for_byte(tmp_path):
+    for name in "ab":
+        agent = makers()["tiles"](np.random.default_rng(3))
+        follow(agent, walk(50))
+        agent.save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):
+    with pytest.raises(ValueError, match=r"epsilon is .*; to be saved it should be a number or an Anneal"):
+        Agent(tiled(), np.random.default_rng(0), epsilon=lambda step: 0.5).save(tmp_path / "agent.npz")
+    Agent(sines, np.random.default_rng(0)).save(tmp_path / "own.npz")
+    with pytest.raises(ValueError, match="features is None; it should be given"):
+        Agent.load(tmp_path / "own.npz")
+    assert Agent.load(tmp_path / "own.npz", sines).steps == 0
+    Agent(tiled(), np.random.default_rng(0)).save(tmp_path / "tiles.npz")
+    with pytest.raises(ValueError, match=r"features is .* left out"):
+        Agent.load(tmp_path / "tiles.npz", sines)
+    with pytest.raises(FileNotFoundError):
+        Agent.load(tmp_path / "none.npz")
+
+
+def hostile(header, arrays):
+    """Files with a good digest that no agent wrote."""
+    yield {**header, "format": "gqlib dataset 1"}, arrays
+    for name in ("settings", "counts", "rng"):
+        yield {key: value for key, value in header.items() if key != name}, arrays
+    for settings in ({"alpha": -1.0}, {"alpha": {"first": 1}}, {"sigma": "0"}, {"features": "os:system"}, {"rng": 1}):
+        yield {**header, "settings": {**header["settings"], **settings}}, arrays
+    yield {**header, "counts": [-1, 0]}, arrays
+    yield {**header, "counts": 7}, arrays
+    yield {**header, "overfull": -1}, arrays
+    yield {**header, "rng": {**header["rng"], "bit_generator": "BitGenerator"}}, arrays
+    yield {**header, "rng": {**header["rng"], "state": 3}}, arrays
+    kind, options = header["features"]
+    yield {**header, "features": ["os", options]}, arrays
+    yield {**header, "features": [kind, {**options, "size": 2**30}]}, arrays
+    yield {**header, "features": [kind, {**options, "tilings": 2**40}]}, arrays
+    yield {**header, "features": [kind, {**options, "low": []}]}, arrays
+    for name in ("weights", "lazy", "touched", "tiles"):
+        yield header, {key: value for key, value in arrays.items() if key != name}
+        yield header, {**arrays, name: arrays[name][:-1]}
+    yield header, {**arrays, "weights": arrays["weights"] * np.nan}
+    yield header, {**arrays, "lazy": -arrays["lazy"]}
+    yield header, {**arrays, "touched": arrays["touched"] + 10**6}
+    yield header, {**arrays, "tiles": arrays["tiles"] - 5}
+    yield header, {**arrays, "tiles": np.repeat(arrays["tiles"], 2, axis=0)}
+
+
+def test_hostile_files_are_refused(tmp_path):
+    agent = makers()["tiles"](np.random.default_rng(3))
+    follow(agent, walk(20))
+    good = agent.save(tmp_path / "agent.npz").read_bytes()
+    bad = tmp_path / "bad.npz"
+    for data in (b"", good[:-1], good[:500], good.replace(b"header", b"header".upper()), b"\x80\x04." + good):
+        bad.write_bytes(data)
+        with pytest.raises(DamagedFile):
+            Agent.load(bad)
+    changed = list(hostile(*unpack(good)))
+    assert len(changed) > 25
+    for number, (header, arrays) in enumerate(changed):
+        bad.write_bytes(pack(header, arrays))
+        with pytest.raises(DamagedFile, match="holds no agent"):
+            print(number, Agent.load(bad))
+
+
+@pytest.mark.parametrize("kind", ["tiles", "table"])
+def test_agents_are_pickled_and_copied(kind):
+    agent = makers()[kind](np.random.default_rng(3))
+    first, second = turned(walk(50), kind), turned(walk(50, seed=1), kind)
+    follow(agent, first)
+    for twin in (pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)):
+        np.testing.assert_array_equal(follow(copy.deepcopy(agent), second), follow(twin, second))
+
+
+# schedules
+
+def test_rates_change_by_step_or_episode_and_reach_the_learner():
+    rates = {"alpha": Anneal(0.1, 0.0, 10), "epsilon": Anneal(1.0, 0.0, 2, by="episode")}
+    agent = Agent(tiled(), np.random.default_rng(0), **rates)
+    fixed = Agent(tiled(), np.random.default_rng(0), alpha=0.1, epsilon=1.0)
+    rows = [(*row[:5], False) for row in walk(12)]
+    np.testing.assert_array_equal(follow(agent, rows[:1]), follow(fixed, rows[:1]))
+    assert agent.rate("alpha") == pytest.approx(0.09)
+    follow(agent, rows[1:])
+    assert (agent.rate("alpha"), agent.rate("epsilon")) == (0.0, 1.0)
+    before = agent.theta
+    follow(agent, rows)
+    np.testing.assert_allclose(agent.theta, before, atol=1e-13)  # α is zero: nothing is learned
+    agent.end_episode()
+    assert agent.rate("epsilon") == 0.5
+    own = Agent(tiled(), np.random.default_rng(0), epsilon=lambda step: 1.0 / (1 + step))
+    follow(own, rows[:1])
+    assert own.rate("epsilon") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"first": -1.0}, "first"), ({"over": 0}, "over"), ({"shape": "cubic"}, "shape"), ({"by": "year"}, "by"),
+     ({"last": 0.0, "shape": "geometric"}, "last")],
+)  # fmt: skip
+def test_schedules_refuse(options, name):
+    with pytest.raises(ValueError, match=f"^{name}"):
+        Anneal(**({"first": 1.0, "last": 0.1, "over": 5} | options))
+
+
+def test_rates_out_of_range_are_refused_at_once_or_when_they_get_there():
+    with pytest.raises(ValueError, match="epsilon"):
+        Agent(tiled(), np.random.default_rng(0), epsilon=Anneal(2.0, 0.0, 5))
+    agent = Agent(tiled(), np.random.default_rng(0), epsilon=lambda step: 2.0)
+    with pytest.raises(ValueError, match=r"epsilon after 0 steps is 2\.0"):
+        agent.act([0.0, 1.0])
+
+
+# environments
+
+BOX = {"low": [-2.4, -3.0, -0.21, -3.0], "high": [2.4, 3.0, 0.21, 3.0]}
+
+
+class Corridor:
+    """Steps 0..3 to the right; ends at 3, or is cut off after 5 steps."""
+
+    def reset(self, seed=None):
+        self.at, self.age = 0, 0
+        return np.array([self.at / 3]), {}
+
+    def step(self, action):
+        self.at, self.age = max(0, self.at + (1 if action == 1 else -1)), self.age + 1
+        return np.array([self.at / 3]), -1.0, self.at == 3, self.age == 5, {}
+
+
+def corridor_agent(**options):
+    return Agent(TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=128), np.random.default_rng(0), **options)
+
+
+def test_a_budget_of_steps_ends_in_the_middle_of_an_episode():
+    whole, cut = corridor_agent(), corridor_agent()
+    everything = play(Corridor(), whole, 20, seed=0)
+    some = play(Corridor(), cut, steps=int(everything.lengths[:3].sum()) + 2, seed=0)
+    assert some == dataclasses.replace(everything, **{name: getattr(everything, name)[:3] for name in
+                                                      ("returns", "lengths", "truncated")})  # fmt: skip
+    assert cut.steps == everything.lengths[:3].sum() + 2
+    assert not cut.trace.any()
+    assert len(play(Corridor(), corridor_agent(), 2, steps=1000, seed=0).lengths) == 2
+    with pytest.raises(ValueError, match="episodes is None, and so is steps"):
+        play(Corridor(), corridor_agent(), seed=0)
+
+
+def test_a_callback_sees_every_episode_and_may_stop():
+    told = []
+    played = play(Corridor(), corridor_agent(), 9, seed=0, callback=lambda *row: told.append(row) or len(told) == 4)
+    assert told == list(zip(range(4), played.returns.tolist(), played.lengths.tolist(), strict=True))
+    assert len(play(Corridor(), corridor_agent(), 3, seed=0, callback=lambda *row: None).returns) == 3
+
+
+def test_progress_is_shown_when_asked_for(capsys):
+    play(Corridor(), corridor_agent(), 3, seed=0, progress=True)
+    told = capsys.readouterr().err
+    assert "3/3" in told
+    assert "episodes" in told
+    play(Corridor(), corridor_agent(), steps=7, seed=0, progress=True)
+    assert "7/7" in capsys.readouterr().err
+    play(Corridor(), corridor_agent(), 3, seed=0, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_evaluation_follows_its_policy_and_changes_nothing():
+    agent = corridor_agent(epsilon=0.5, alpha=0.1, gamma=1.0)
+    play(Corridor(), agent, 60, seed=0)
+    before, theta, used = agent.rng.bit_generator.state, agent.theta, agent.features.used
+    greedy = evaluate(Corridor(), agent, 4, seed=0)
+    assert greedy.lengths.tolist() == [3, 3, 3, 3]
+    assert greedy == play(Corridor(), agent, 4, seed=0, learn=False)
+    soft = evaluate(Corridor(), agent, 40, seed=0, policy="epsilon-greedy")
+    assert soft.lengths.mean() > 3.2
+    assert soft == evaluate(Corridor(), agent, 40, seed=0, policy="epsilon-greedy")
+    assert evaluate(Corridor(), None, 2, seed=0, policy=lambda state: 0).truncated.all()
+    assert agent.rng.bit_generator.state == before
+    np.testing.assert_array_equal(agent.theta, theta)
+    assert (agent.features.used, agent.episodes) == (used, 60)
+    with pytest.raises(ValueError, match="policy is 'softmax'"):
+        evaluate(Corridor(), agent, 1, seed=0, policy="softmax")
+    with pytest.raises(ValueError, match="agent is None"):
+        evaluate(Corridor(), None, 1, seed=0)
+    actions = []
+    env = gymnasium.make("MountainCar-v0", max_episode_steps=300)
+    env.unwrapped.step, step = lambda action: actions.append(action) or step(action), env.unwrapped.step
+    evaluate(env, None, 1, seed=0, policy="random")
+    assert np.bincount(actions).min() > 70
+
+
+def test_an_interrupted_evaluation_keeps_its_episodes():
+    class Stops(Corridor):
+        left = 7
+
+        def step(self, action):
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+            return super().step(action)
+
+    with pytest.raises(Interrupted) as told:
+        evaluate(Stops(), None, 9, seed=0, policy=lambda state: 1)
+    assert told.value.played.lengths.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("space", "wanted", "state", "index"),
+    [
+        (gymnasium.spaces.Discrete(5, start=2), "5 states", 4, 2),
+        (gymnasium.spaces.MultiDiscrete([3, 4]), "3×4 states", np.array([2, 1]), 9),
+        (gymnasium.spaces.MultiBinary(3), "2×2×2 states", np.array([1, 0, 1], dtype=np.int8), 5),
+        (gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(3), gymnasium.spaces.Discrete(2)]), "3×2 states", (2, 1), 5),
+    ],
+)
+def test_states_that_can_be_numbered_get_a_table(space, wanted, state, index):
+    class Env:
+        observation_space, action_space = space, gymnasium.spaces.Discrete(2)
+
+    coder = features_of(Env())
+    assert repr(coder) == f"TableCoder({wanted}, 2 actions)"
+    assert coder.active(state).ravel().tolist() == [2 * index, 2 * index + 1]
+    with pytest.raises(ValueError, match="options are size"):
+        features_of(Env(), size=5)
+
+
+def test_what_has_no_features_is_refused():
+    class Env:
+        observation_space, action_space = gymnasium.spaces.Text(3), gymnasium.spaces.Discrete(2)
+
+    with pytest.raises(ValueError, match="FlattenObservation"):
+        features_of(Env())
+    coder = TableCoder((3, 2), 2)
+    for state in ((3, 0), (0,), 1.5, (0, "a"), None):
+        with pytest.raises(ValueError, match="state"):
+            coder(state)
+    for arguments in ({"sizes": 0}, {"sizes": ()}, {"first": (1, 2, 3)}, {"actions": 0}, {"sizes": 2**40}):
+        with pytest.raises(ValueError, match=next(iter(arguments))):
+            TableCoder(**({"sizes": (3, 2), "actions": 2} | arguments))
+
+
+def test_a_table_learns_the_lake_and_a_game_of_cards():
+    lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    agent = Agent(features_of(lake), np.random.default_rng(0), alpha=0.5, eta=0.0, lam=0.9, gamma=0.95,
+                  epsilon=Anneal(1.0, 0.05, 300, by="episode"))  # fmt: skip
+    play(lake, agent, 400, seed=0)
+    assert evaluate(lake, agent, 1, seed=0).lengths.tolist() == [6]
+    cards = gymnasium.make("Blackjack-v1")
+    agent = Agent(features_of(cards), np.random.default_rng(0), alpha=0.05, eta=0.0, gamma=1.0)
+    play(cards, agent, 3000, seed=0)
+    learned = evaluate(cards, agent, 2000, seed=1).returns.mean()
+    assert learned > evaluate(cards, agent, 2000, seed=1, policy="random").returns.mean() + 0.15
+
+
+@pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP"])
+@pytest.mark.parametrize(("name", "options"), [("CartPole-v1", BOX), ("Blackjack-v1", {})])
+def test_side_by_side_is_one_after_the_other_to_the_bit(mode, name, options):
+    from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+    def make():
+        return gymnasium.make(name, max_episode_steps=40)
+
+    envs = SyncVectorEnv([make] * 3, autoreset_mode=AutoresetMode[mode])
+    agents = [Agent(features_of(envs, **options), np.random.default_rng(run)) for run in range(3)]
+    together = play_side_by_side(envs, agents, 6, seed=5)
+    for run, (agent, played) in enumerate(zip(agents, together, strict=True)):
+        alone = Agent(features_of(make(), **options), np.random.default_rng(run))
+        assert play(make(), alone, 6, seed=5 + run) == played
+        np.testing.assert_array_equal(alone.theta, agent.theta)
+    watched = play_side_by_side(envs, agents, 2, seed=9, learn=False)
+    assert watched[1] == play(make(), agents[1], 2, seed=10, learn=False)
+
+
+def test_side_by_side_refuses_one_agent_for_all():
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
+    agent = Agent(tiled(), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="2 different agents"):
+        play_side_by_side(envs, [agent, agent], 1, seed=0)
+    with pytest.raises(ValueError, match="envs"):
+        play_side_by_side(Corridor(), [agent], 1, seed=0)
+
+
+def test_what_was_played_and_who_played_are_told():
+    played = Played(np.array([1.0, 2.0, 6.0]), np.array([3, 4, 5]), np.array([True, False, False]))
+    assert repr(played) == "Played(3 episodes, mean return 3, mean length 4, 1 cut off)"
+    table = played._repr_html_()
+    assert "<td>-3.572 to 9.572</td>" in table  # 3 ± 4.303·√(7/3)
+    assert repr(Played(*np.zeros((2, 0)), np.zeros(0, dtype=bool))) == "Played(0 episodes, 0 cut off)"
+    assert played == Played(played.returns.copy(), played.lengths, played.truncated)
+    assert hash(played) == hash(pickle.loads(pickle.dumps(played)))
+    assert played != dataclasses.replace(played, lengths=np.array([3, 4, 6]))
+    assert (played == 3) is False
+    agent = Agent(TableCoder(3, 2), np.random.default_rng(0), corrected=True, alpha=Anneal(0.5, 0.1, 5))
+    assert repr(agent) == "Agent(corrected GQ(0, 0.9), TableCoder(3 states, 2 actions), 0 steps)"
+    assert '<th scope="row">α now</th><td>0.5</td>' in agent._repr_html_()
+    assert repr(Agent(sines, np.random.default_rng(0))) == "Agent(GQ(0, 0.9), sines, 0 steps)"

@@ -1,0 +1,466 @@
+"""The general engine against the special kernel, a dense reference, the steps that read like the paper, Gymnasium."""
+
+import sys
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import pytest
+from numba import njit
+
+from gqlib.control import ControlSetting, run_control
+from gqlib.domains.random_walk import random_walk
+from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, environments, run, run_setting
+from gqlib.engine import runs as runs_module
+from gqlib.engine.coders import CarTable
+from gqlib.engine.learners import LEARNERS
+from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
+from gqlib.learners.corrected import corrected_gq_step
+from gqlib.seeds import START, words
+from gqlib.sweeps.results import collect
+from gqlib.sweeps.store import Store
+from gqlib.sweeps.sweep import Experiment, run_sweep
+from gqlib.tiles3 import IHT, tiles
+
+CAR = environments.mountain_car(p=512)
+SMALL = {"alpha": 0.01, "lam": 0.9, "gamma": 0.99, "episodes": 3, "max_steps": 250, "sigma": 0.3}
+
+
+def steps_of_the_paper(setting, environment, seed, run):
+    """A run by the dense steps of `gqlib.learners`, for those learners that have one: θ and ω."""
+    numbers = {"sigma": setting.sigma, "lam": setting.lam, "gamma": setting.gamma, "alpha": setting.alpha}
+    beta, actions = setting.eta * setting.alpha, environment.actions
+    streams = runs_module.streams_of(seed, run)
+    p = environment.coder._rows(actions)
+    theta, omega, nothing = np.zeros(p), np.zeros(p), np.zeros(p)
+    share = setting.epsilon / actions
+    on_each = share if setting.target == "epsilon-greedy" else 0.0
+
+    def choose(phis):
+        q = phis @ theta
+        greedy = int(np.flatnonzero(q >= q.max() - 1e-10)[0])
+        u = runs_module.uniform(streams.behaviour)
+        return greedy, greedy if u >= setting.epsilon else sum(u >= a * share for a in range(1, actions))
+
+    for _ in range(setting.episodes):
+        trace, v = np.zeros(p), np.zeros((p, p))
+        state = environment.start(environment.data, streams.starts)
+        phis = runs_module._features(environment, state)
+        _, action = choose(phis)
+        phi = phis[action]
+        for _ in range(setting.max_steps):
+            state, reward, done = environment.step(environment.data, state, action, streams.moves)
+            phi_next = expected = nothing
+            rho = 0.0
+            if not done:
+                phis = runs_module._features(environment, state)
+                greedy, action = choose(phis)
+                law = np.full(actions, on_each)
+                law[greedy] += 1.0 - actions * on_each
+                phi_next, expected = phis[action], law @ phis
+                rho = law[action] / (share + (1.0 - setting.epsilon) * (action == greedy))
+            seen = phi, reward, phi_next, expected
+            if setting.learner == "gq":
+                theta, omega, trace, _ = gq_step(theta, omega, trace, *seen, beta=beta, **numbers)
+            elif setting.learner == "corrected_gq":
+                theta, omega, trace, _ = corrected_gq_step(
+                    theta, omega, trace, *seen, rho_next=rho, beta=beta, **numbers
+                )
+            elif setting.learner == "gq_lagged":
+                theta, omega, trace, v, _ = gq_step_lagged(theta, omega, trace, v, *seen, beta=beta, **numbers)
+            else:
+                given = {"q_sigma": setting.sigma, "sarsa": 1.0, "expected_sarsa": 0.0}[setting.learner]
+                theta, trace, _ = semi_gradient_step(theta, trace, *seen, **(numbers | {"sigma": given}))
+            phi = phi_next
+            if done:
+                break
+    return theta, omega
+
+
+@pytest.mark.parametrize("target", ["greedy", "epsilon-greedy"])
+@pytest.mark.parametrize("learner", ["gq", "gq_lagged", "corrected_gq", "q_sigma", "sarsa", "expected_sarsa"])
+def test_the_reference_takes_the_steps_that_read_like_the_paper(learner, target):
+    walk = environments.chain(random_walk(5))
+    setting = EngineSetting(
+        walk, learner, target=target, alpha=0.05, eta=0.5, lam=0.8, gamma=0.9, episodes=8, max_steps=40, sigma=0.3
+    )
+    found = run_setting(setting, 1, seed=3, engine="reference")
+    theta, omega = steps_of_the_paper(setting, walk, 3, 0)
+    np.testing.assert_allclose(found.theta[0], theta, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(found.omega[0], omega, rtol=0, atol=1e-13)
+    assert np.abs(theta).max() > 0.01
+
+
+def test_true_online_sarsa_is_the_online_lambda_return():
+    """Its weights after an episode are those of the forward view, horizon by horizon (van Seijen et al. 2016)."""
+    walk, alpha, lam, gamma = environments.chain(random_walk(5)), 0.1, 0.7, 0.9
+    setting = EngineSetting(
+        walk, "true_online_sarsa", alpha=alpha, lam=lam, gamma=gamma, episodes=1, epsilon=1.0, max_steps=200
+    )
+    found = run_setting(setting, 1, seed=1, engine="reference")
+    # The same episode: with epsilon = 1 actions do not depend on weights.
+    streams, path = runs_module.streams_of(1, 0), []
+    state, done = walk.start(walk.data, streams.starts), False
+    while not done:
+        u = runs_module.uniform(streams.behaviour)
+        action = int(u >= 0.5)
+        following, reward, done = walk.step(walk.data, state, action, streams.moves)
+        path.append((state * 2 + action, reward))
+        state = following
+    assert len(path) > 5
+    pairs, rewards = [pair for pair, _ in path], [reward for _, reward in path]
+    history = [np.zeros(14)]  # the weights that the value of each step's next pair is taken from
+    for horizon in range(1, len(path) + 1):
+        theta = np.zeros(14)
+        for t in range(horizon):
+            target = 0.0
+            for n in range(1, horizon - t + 1):
+                last = t + n == horizon
+                weight = lam ** (n - 1) * (1.0 if last else 1.0 - lam)
+                ret = sum(gamma**i * rewards[t + i] for i in range(n))
+                if t + n < len(path):
+                    ret += gamma**n * history[t + n - 1][pairs[t + n]]
+                target += weight * ret
+            theta[pairs[t]] += alpha * (target - theta[pairs[t]])
+        history.append(theta)
+    np.testing.assert_allclose(found.theta[0], history[-1], atol=1e-12)
+
+
+def test_qrc_is_the_ridged_gradient_with_a_cut_trace():
+    """Written out on the walk, from the equations of the module."""
+    walk, alpha, beta, kappa, lam, gamma = environments.chain(random_walk(5)), 0.05, 0.025, 2.0, 0.8, 0.9
+    setting = EngineSetting(
+        walk, "qrc", alpha=alpha, eta=0.5, kappa=kappa, lam=lam, gamma=gamma, episodes=6, max_steps=50, epsilon=0.4
+    )
+    found = run_setting(setting, 1, seed=2, engine="reference")
+    streams, theta, omega = runs_module.streams_of(2, 0), np.zeros(14), np.zeros(14)
+
+    def choose(state):
+        q = theta[2 * state : 2 * state + 2]
+        greedy, u = int(q[1] > q[0] + 1e-10), runs_module.uniform(streams.behaviour)
+        return greedy, greedy if u >= 0.4 else int(u >= 0.2)
+
+    for _ in range(6):
+        trace, state, done = np.zeros(14), walk.start(walk.data, streams.starts), False
+        greedy, action = choose(state)
+        for _ in range(50):
+            phi = np.eye(14)[2 * state + action]
+            trace = gamma * lam * (action == greedy) * trace + phi
+            state, reward, done = walk.step(walk.data, state, action, streams.moves)
+            best = np.zeros(14)
+            if not done:
+                greedy, action = choose(state)
+                best = np.eye(14)[2 * state + greedy]
+            delta, along = reward + gamma * theta @ best - theta @ phi, trace @ omega
+            theta = theta + alpha * (delta * trace - gamma * (1 - lam) * along * best)
+            omega = omega + beta * (delta * trace - (phi @ omega) * phi - kappa * omega)
+            if done:
+                break
+    np.testing.assert_allclose(found.theta[0], theta, atol=1e-13)
+    np.testing.assert_allclose(found.omega[0], omega, atol=1e-13)
+    assert np.abs(omega).max() > 1e-4
+
+
+def agree(setting, seed=4):
+    """That compiled and dense runs take the same steps, with the same weights up to rounding."""
+    compiled, reference = (run_setting(setting, 1, seed, engine=engine) for engine in ("fast", "reference"))
+    np.testing.assert_array_equal(compiled.steps, reference.steps)
+    np.testing.assert_array_equal(compiled.capped, reference.capped)
+    np.testing.assert_array_equal(compiled.diverged, reference.diverged)
+    np.testing.assert_allclose(compiled.returns, reference.returns, rtol=1e-13)
+    for name in ("theta", "omega"):
+        one, other = getattr(compiled, name), getattr(reference, name)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-11 * max(1.0, np.abs(other).max()))
+    assert np.abs(reference.theta).max() > 0.0
+    assert (np.abs(reference.omega).max() > 0.0) == setting.make_learner().gradient
+    return compiled
+
+
+TARGETS = dict.fromkeys(("gq", "corrected_gq", "sarsa", "true_online_sarsa"), "greedy")
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_lazy_is_dense_on_the_car_with_collisions(learner):
+    agree(EngineSetting(CAR, learner, target=TARGETS.get(learner, "epsilon-greedy"), **SMALL))
+
+
+@pytest.mark.parametrize("environment", ["mountain_car", "acrobot", "cart_pole", "chain"])
+def test_lazy_is_dense_in_every_environment(environment):
+    where = environments.chain(random_walk(19)) if environment == "chain" else environment
+    agree(EngineSetting(where, "gq", **(SMALL | {"max_steps": 120})))
+
+
+@pytest.mark.parametrize(
+    "sigma",
+    [{"sigma_noise": 0.2}, {"sigma_noise": 0.2, "sigma_drawn": "episode", "sigma_clipped": True},
+     {"sigma_noise": 0.2, "sigma_drawn": "run", "sigma_decay": 0.5}],
+)  # fmt: skip
+def test_a_random_sigma_is_the_same_in_both(sigma):
+    agree(EngineSetting(CAR, "gq", **(SMALL | sigma)))
+
+
+def test_omega_is_multiplied_through_before_it_underflows():
+    """A strong ridge: s goes below its floor several times in a run."""
+    settings = SMALL | {"kappa": 60.0, "eta": 1.0, "episodes": 2, "max_steps": 800}
+    assert (1.0 - 0.01 * 60.0) ** 800 < 1e-300
+    agree(EngineSetting(CAR, "qrc", target="epsilon-greedy", **settings))
+
+
+@pytest.mark.parametrize(
+    ("method", "v", "target", "learner"),
+    [
+        ("gradient", "same-step", "greedy", "gq"),
+        ("gradient", "same-step", "epsilon-greedy", "gq"),
+        ("gradient", "lagged", "epsilon-greedy", "gq_lagged"),
+        ("semi-gradient", "same-step", "epsilon-greedy", "q_sigma"),
+        ("corrected", "same-step", "greedy", "corrected_gq"),
+    ],
+)
+def test_the_car_goes_as_in_the_special_kernel(method, v, target, learner):
+    more = {"episodes": 25, "alpha": 0.005, "lam": 0.9, "sigma_noise": 0.05, "max_steps": 100_000}
+    special = ControlSetting(method=method, v=v, target=target, p=512, **more)
+    names = ("lam", "gamma", "alpha", "eta", "epsilon", "target", "episodes", "max_steps")
+    shared = {name: getattr(special, name) for name in names}
+    general = run(CAR, learner, runs=2, seed=9, sigma=0.5, sigma_noise=0.05, **shared)
+    wanted = run_control(special, 2, 9, weights=True)
+    np.testing.assert_array_equal(general.steps, wanted.steps)
+    np.testing.assert_array_equal(general.capped, wanted.capped)
+    assert v == "same-step" or not wanted.capped.any()  # what is due at a cut is carried over there, and dropped here
+    used = CAR.coder._table.used
+    np.testing.assert_allclose(general.theta, wanted.theta[:, used], rtol=0, atol=1e-9 * np.abs(wanted.theta).max())
+
+
+def test_divergence_is_data():
+    settings = {"alpha": 5.0, "lam": 0.9, "gamma": 1.0, "episodes": 4, "max_steps": 3000}
+    result, reference = (
+        run(CAR, "sarsa", runs=2, seed=0, engine=engine, **settings) for engine in ("fast", "reference")
+    )
+    assert result.diverged.all()
+    np.testing.assert_array_equal(result.steps, reference.steps)
+    np.testing.assert_array_equal(np.isnan(result.returns), np.isnan(reference.returns))
+    assert np.isnan(result.returns[:, -1]).all()
+    assert "2 diverged runs" in repr(result)
+
+
+def test_runs_do_not_depend_on_how_they_are_cut():
+    setting = EngineSetting("cart_pole", "qrc", episodes=20)
+    together = run_setting(setting, 4, seed=8)
+    apart = [run_setting(setting, 2, seed=8, first_run=first) for first in (0, 2)]
+    for name in ("steps", "returns", "theta", "omega"):
+        np.testing.assert_array_equal(getattr(together, name), np.concatenate([getattr(part, name) for part in apart]))
+    assert len(np.unique(together.theta, axis=0)) == 4
+
+
+# Gymnasium
+
+
+def gymnasium_step(name, state, action):
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make(name).unwrapped
+    env.reset(seed=0)
+    env.state = np.array(state)
+    _, reward, ends, _, _ = env.step(action)
+    return tuple(float(x) for x in env.state), float(reward), bool(ends)
+
+
+CASES = {
+    "cart_pole": ("CartPole-v1", (2.5, 3.0, 0.22, 3.5), 1e-14),
+    "acrobot": ("Acrobot-v1", (np.pi, np.pi, 4 * np.pi, 9 * np.pi), 1e-13),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_dynamics_are_gymnasiums_up_to_rounding(name):
+    """One step from random states, each number relative to the largest that it can be."""
+    other, scale, tolerance = CASES[name]
+    environment, rng = getattr(environments, name)(), np.random.default_rng(0)
+    ended = 0
+    for _ in range(300):
+        state, action = tuple((rng.uniform(-1, 1, 4) * scale).tolist()), int(rng.integers(environment.actions))
+        ours, reward, ends = environment.step((), state, action, words(0, 0, START))
+        theirs, their_reward, their_end = gymnasium_step(other, state, action)
+        gap = np.abs(np.array(ours) - theirs)
+        if name == "acrobot":  # just above pi and just below -pi are the same angle
+            gap[:2] = np.minimum(gap[:2], 2 * np.pi - gap[:2])
+        assert (gap <= tolerance * np.array(scale)).all()
+        assert (reward, ends) == (their_reward, their_end)
+        ended += ends
+    assert 0 < ended < 300
+
+
+def test_the_car_is_gymnasiums_up_to_the_goal():
+    environment, rng = environments.mountain_car(), np.random.default_rng(0)
+    for _ in range(300):
+        x, v, action = float(rng.uniform(-1.2, 0.45)), float(rng.uniform(-0.07, 0.07)), int(rng.integers(3))
+        state = x, v, float(np.cos(3 * x))
+        (ours_x, ours_v, _), reward, ends = environment.step((), state, action, words(0, 0, START))
+        (theirs_x, theirs_v), their_reward, their_end = gymnasium_step("MountainCar-v0", (x, v), action)
+        assert ours_x == pytest.approx(min(theirs_x, 0.5), abs=1e-15)
+        assert ours_v == pytest.approx(theirs_v, abs=1e-16)
+        assert (reward, ends) == (their_reward, their_end)
+
+
+def test_whole_episodes_go_as_in_gymnasium():
+    """The same actions from the same start: cart-pole to the bit of its length."""
+    gymnasium = pytest.importorskip("gymnasium")
+    env, environment, rng = gymnasium.make("CartPole-v1"), environments.cart_pole(), np.random.default_rng(1)
+    for seed in range(20):
+        env.reset(seed=seed)
+        state, ends, theirs = tuple(env.unwrapped.state.tolist()), False, False
+        while not (ends or theirs):
+            action = int(rng.integers(2))
+            state, _, ends = environment.step((), state, action, words(0, 0, START))
+            _, _, theirs, _, _ = env.step(action)
+            np.testing.assert_allclose(state, env.unwrapped.state, rtol=0, atol=1e-11)
+        assert ends == theirs
+
+
+def test_sine_and_cosine_are_accurate_to_rounding():
+    import mpmath
+
+    for x in np.concatenate([np.linspace(-4 * np.pi, 4 * np.pi, 1001), np.pi / 2 * np.arange(-8, 9)]).tolist():
+        sine, cosine = environments._sine_and_cosine(x)
+        assert abs(sine - float(mpmath.sin(x))) < 3e-16
+        assert abs(cosine - float(mpmath.cos(x))) < 3e-16
+
+
+# Coders
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_tiles_are_those_of_tiles3(axes):
+    """States share a tile exactly where tiles3 says so, tiling by tiling."""
+    coder, rng, memory = Tiles((0.0,) * axes, (1.0,) * axes, (3,) * axes, 8), np.random.default_rng(0), IHT(10_000)
+    names = {}
+    for state in rng.uniform(0, 1, (400, axes)).tolist():
+        ours, theirs = coder.indices(tuple(state)), tiles(memory, 8, [3 * x for x in state])
+        for pair in zip(theirs, ours, strict=True):
+            assert names.setdefault(pair[0], pair[1]) == pair[1]
+    assert len(set(names.values())) == len(names)
+    assert max(names.values()) < coder.size
+
+
+def test_indices_are_looked_up_or_computed_with_the_same_result():
+    observe = environments._as_it_is
+    coder, rng = Tiles((-1.0, 0.0), (1.0, 3.0), (4, 5), 8), np.random.default_rng(0)
+    from gqlib.engine import coders
+
+    table, _ = coders._tile_functions(coder.tiles, 8, 3, True, observe)
+    computed, _ = coders._tile_functions(coder.tiles, 8, 3, False, observe)
+    codes, buffer = coder._codes(3), np.zeros(48, dtype=np.int64)
+    states = [*rng.uniform((-1.2, -0.5), (1.2, 3.5), (200, 2)).tolist(), [1.0, 3.0], [-1.0, 0.0]]
+    for k, state in enumerate(states):
+        row = table(codes.active, codes.grid, (), tuple(state), 0)
+        there = computed(buffer, codes.grid, (), tuple(state), k % 2)
+        wanted = [index * 3 + a for a in range(3) for index in coder.indices(tuple(state))]
+        assert codes.active[row : row + 24].tolist() == buffer[there : there + 24].tolist() == wanted
+    for state in ((np.nan, np.inf), (-np.inf, np.nan)):
+        row, there = table(codes.active, codes.grid, (), state, 0), computed(buffer, codes.grid, (), state, 0)
+        assert codes.active[row : row + 24].tolist() == buffer[there : there + 24].tolist()
+
+
+def test_features_out_of_range_do_not_reach_memory():
+    for wrong in (10, -1):
+
+        @njit
+        def fill(data, state, out, wrong=wrong):
+            out[0] = state if state < 3 else wrong
+
+        corridor = Environment(*own(), 2, Features(fill, size=10))
+        with pytest.raises(ValueError, match="feature that it does not have"):
+            run(corridor, "sarsa", runs=1, seed=0, episodes=3, epsilon=1.0)
+
+    @njit
+    def twice(data, state, out):
+        out[0] = out[1] = state
+
+    with pytest.raises(ValueError, match="or one twice"):
+        run(Environment(*own(), 2, Features(twice, size=10, active=2)), "sarsa", runs=1, seed=0, episodes=3)
+
+
+# One's own
+
+
+@njit
+def _start(data, stream):
+    return 0
+
+
+@njit
+def _step(data, state, action, stream):
+    place = max(0, state + 2 * action - 1)
+    return place, -1.0, place == 9
+
+
+def own():
+    return _start, _step
+
+
+@njit
+def _fill(data, state, out):
+    out[0] = state
+
+
+def corridor():
+    return Environment(*own(), 2, Features(_fill, size=10), max_steps=400)
+
+
+def test_an_environment_and_a_learner_of_ones_own_by_name_in_a_sweep(monkeypatch, tmp_path):
+    module = ModuleType("my_engine")
+    module.corridor, module.mine = corridor, replace(LEARNERS["sarsa"])
+    monkeypatch.setitem(sys.modules, "my_engine", module)
+    settings = tuple(EngineSetting("my_engine:corridor", "my_engine:mine", alpha=a, episodes=10) for a in (0.1, 0.5))
+    assert settings[0].imported == ("my_engine:corridor", "my_engine:mine")
+    experiment = Experiment("mine", "Mine", "any environment", settings, 4, 2019, "1", 2, summary="everything")
+    run_sweep(experiment, Store(tmp_path), workers=1)
+    kept = collect(experiment, Store(tmp_path))
+    for i, setting in enumerate(settings):
+        wanted = run(corridor(), "sarsa", runs=4, seed=2019, alpha=setting.alpha, episodes=10)
+        np.testing.assert_array_equal(kept["steps"].values[i], wanted.steps)
+        np.testing.assert_array_equal(kept["returns"].values[i], wanted.returns)
+
+
+def test_objects_have_no_key():
+    for setting in (EngineSetting(corridor()), EngineSetting("acrobot", LEARNERS["gq"])):
+        with pytest.raises(ValueError, match="should be 'module:name'"):
+            _ = setting.key
+
+
+PLAIN = {"begin": LEARNERS["gq"].begin, "before": LEARNERS["gq"].before, "after": LEARNERS["gq"].after}
+WORLD = {"start": own()[0], "step": own()[1], "actions": 2, "coder": Features(_fill, size=10)}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: run("maze", runs=1, seed=0), r"^environment is 'maze'"),
+        (lambda: run("acrobot", "dqn", runs=1, seed=0), r"^learner is 'dqn'"),
+        (lambda: run("acrobot", runs=0, seed=0), r"^runs is 0"),
+        (lambda: run("acrobot", runs=1, seed=0, steps=3), r"^numbers is 'steps'"),
+        (lambda: run("acrobot", runs=1, seed=0, engine="gpu"), r"^engine is 'gpu'"),
+        (lambda: run("acrobot", runs=1, seed=0, lam=2.0), r"^lam is 2"),
+        (lambda: run("acrobot", "qrc", runs=1, seed=0, kappa=200.0), r"^kappa is 200"),
+        (lambda: run("acrobot", runs=1, seed=0, options=(("depth", 3),)), r"^options is"),
+        (lambda: run("nowhere:maze", runs=1, seed=0), r"^environment is 'nowhere:maze', which cannot be imported"),
+        (lambda: EngineSetting(corridor(), options=(("a", 1),)), r"^options is"),
+        (lambda: EngineSetting("acrobot", options=3), r"^options is 3"),
+        (lambda: Learner(**(PLAIN | {"after": max})), r"^after is a plain function"),
+        (lambda: Environment(**(WORLD | {"step": max})), r"^step is a plain function"),
+        (lambda: Environment(**(WORLD | {"coder": 3})), r"^coder is 3"),
+        (lambda: Environment(**(WORLD | {"actions": 0})), r"^actions is 0"),
+        (lambda: Tiles((0.0,), (0.0,), (2,)), r"^high is"),
+        (lambda: Tiles((0.0,), (1.0,), (2, 3)), r"^tiles is"),
+        (lambda: Tiles((0.0,) * 8, (1.0,) * 8, (9,) * 8), r"^tiles is .* at most"),
+        (lambda: Features(max, 3), r"^fill is a plain function"),
+        (lambda: Features(_fill, 3, 4), r"^active is 4"),
+        (lambda: CarTable(512, memory="salted"), r"^memory is 'salted'"),
+    ],
+)
+def test_refusals_name_the_argument(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_names_lead_to_environments_and_learners():
+    assert set(runs_module.ENVIRONMENTS) == {"mountain_car", "acrobot", "cart_pole"}
+    assert {"gq", "gq_lagged", "corrected_gq", "sarsa", "expected_sarsa", "true_online_sarsa", "qrc"} <= set(LEARNERS)

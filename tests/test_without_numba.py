@@ -1,0 +1,115 @@
+"""Without Numba, as in a browser, everything can be imported and the kernels give the same bits."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gqlib import tiles3
+from gqlib.control import ControlSetting, run_control
+from gqlib.fast import _jit
+
+ROOT = Path(__file__).resolve().parents[1]
+PLAIN = {**os.environ, "GQLIB_NO_NUMBA": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+# What holds kernels to references, to committed checksums or to integers of Python; small enough for plain Python.
+SAME_BITS = [
+    "test_rng.py::test_words_agree_with_python_integers",
+    "test_rng.py::test_blocks_of_normals_are_the_single_ones",
+    "test_fast_prediction.py::TestWalks",
+    "test_fast_prediction.py::test_learners_equal_the_reference",
+    "test_fast_prediction.py::test_the_step_of_divergence_is_the_same",
+    "test_fast_prediction.py::test_bits_are_those_that_were_committed",
+    "test_fast_tabular.py",
+    "test_agent.py::test_coder_gives_the_tiles_of_tiles3",
+    "test_agent.py::test_coder_moves_points_to_the_edge_and_counts_what_does_not_fit",
+    "test_agent.py::test_learn_is_the_reference_step",
+    "test_fast_control.py::test_rows_are_found_exactly",
+    "test_fast_control.py::test_flush_moves_the_sums_and_drops_dead_traces",
+]
+# Options that the kernel of the car is compiled for, each on its own.
+CARS = [{}, {"target": "epsilon-greedy"}, {"v": "lagged"}, {"method": "corrected"}, {"ties": "random"}]
+CAR = {"p": 512, "episodes": 2, "max_steps": 200, "sigma": 0.5, "sigma_noise": 0.1}
+
+
+def python(code, **variables):
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", code]
+    return subprocess.run(command, env=PLAIN | variables, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_everything_is_imported_where_numba_and_processes_are_missing():
+    code = """if True:
+        import importlib, pkgutil, sys
+        missing = ["numba", "_multiprocessing", "multiprocessing.resource_tracker"]
+        sys.modules.update(dict.fromkeys(missing))
+        import gqlib
+        for module in pkgutil.walk_packages(gqlib.__path__, "gqlib."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+        from gqlib.fast._jit import COMPILED
+        print(COMPILED)
+    """
+    assert python(code, GQLIB_NO_NUMBA="").strip() == "False"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not _jit.COMPILED, reason="asks whether compiled code and plain Python agree")
+def test_kernels_pass_their_tests_in_plain_python():
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-o", "addopts=", "-p", "no:cacheprovider"]
+    command += [*(f"tests/{test}" for test in SAME_BITS), "-k", "not 19_state_walk"]
+    done = subprocess.run(command, cwd=ROOT, env=PLAIN, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
+
+
+@pytest.mark.skipif(not _jit.COMPILED, reason="asks whether compiled code and plain Python agree")
+def test_runs_of_the_car_have_the_bits_of_the_compiled_ones():
+    settings = [CAR | options for options in CARS]
+    code = "from gqlib.control import ControlSetting, run_control\n" \
+        f"print([int(run_control(ControlSetting(**s), 1, 2019).checksum[0]) for s in {settings!r}])"  # fmt: skip
+    compiled = [int(run_control(ControlSetting(**setting), 1, 2019).checksum[0]) for setting in settings]
+    assert len(set(compiled)) == len(settings)
+    assert python(code).strip() == str(compiled)
+
+
+def test_plain_kernels_are_silent_and_leave_numpy_as_it_was():
+    @_jit.plain_njit(cache=True)
+    def inner(x):
+        return x * x
+
+    @_jit.plain_njit(forceinline=True)
+    def outer(x):
+        if x < 0:
+            raise ValueError("negative")
+        return inner(x)
+
+    before = np.geterr()
+    with np.errstate(all="raise"):
+        assert outer(np.float64(1e200)) == np.inf
+        with pytest.raises(ValueError, match="negative"):
+            outer(np.float64(-1.0))
+        with pytest.raises(FloatingPointError):
+            np.float64(1e200) * np.float64(1e200)
+    assert np.geterr() == before
+
+
+INTEGERS = st.integers(-(2**70), 2**70) | st.integers(-9, 9) | st.sampled_from([2**61 - 1, 1 - 2**61, 2**61 - 2])
+
+
+@pytest.mark.skipif(sys.hash_info.width != 64, reason="the hash to compare with has 64 bits")
+@given(st.lists(INTEGERS, max_size=6).map(tuple))
+def test_plain_hash_of_a_tile_is_that_of_python(tile):
+    assert tiles3._long_tuple_hash(tile) == hash(tile)
+
+
+def test_plain_hash_is_used_where_words_are_short_and_refuses_what_is_no_tile(monkeypatch):
+    wide = tiles3.tiles(500, 8, [0.3, 0.4], [1])
+    monkeypatch.setattr(tiles3, "hash", None, raising=False)  # as if Python's own were of no use
+    monkeypatch.setattr(tiles3.sys, "hash_info", type("Short", (), {"width": 32}))
+    assert tiles3.tiles(500, 8, [0.3, 0.4], [1]) == wide
+    with pytest.raises(ValueError, match="it should be a tuple of integers"):
+        tiles3.tile_hash(("a", 1))
