@@ -12,7 +12,8 @@ Pairs are numbered s·A + a.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from gqlib import _validate as check
+from gqlib._objects import Fixed, html_table
 from gqlib._validate import Array
 from gqlib.rounding import refuse_resolvent
 
@@ -103,8 +105,8 @@ def stationary_distribution(chain: ArrayLike) -> Array:
     return result
 
 
-class FiniteMDP:
-    """A finite MDP.
+class FiniteMDP(Fixed):
+    """A finite MDP; it does not change, and is equal to another with the same numbers.
 
     Parameters
     ----------
@@ -156,7 +158,54 @@ class FiniteMDP:
             raise ValueError("gamma is 1.0; without terminal states it should be in [0, 1)")
         self.transitions = check.frozen(p)
         self.rewards = check.frozen((p * r).sum(axis=2) if r.ndim == 3 else r)
+        check.frozen(self.is_terminal)
         self.n_states, self.n_actions = n_states, n_actions
+        self._fix()
+
+    def _held(self) -> Any:
+        return self.transitions, self.rewards, self.gamma, self.terminal
+
+    @classmethod
+    def from_gym(cls, env: Any, gamma: float) -> Self:
+        """The MDP of a Gymnasium environment that has a table of it, as FrozenLake, CliffWalking and Taxi have.
+
+        Parameters
+        ----------
+        env : gymnasium.Env
+            ``env.unwrapped.P[s][a]`` lists (probability, next state, reward, terminated).
+        gamma : float in [0, 1]
+
+        Examples
+        --------
+        >>> import gymnasium
+        >>> FiniteMDP.from_gym(gymnasium.make("FrozenLake-v1"), 0.99)
+        FiniteMDP(16 states, 4 actions, gamma=0.99, terminal=(5, 7, 11, 12, 15))
+        """
+        table = getattr(getattr(env, "unwrapped", env), "P", None)
+        if not isinstance(table, Mapping) or not table:
+            raise ValueError(f"env is {check.brief(env)}; it should have a table of its transitions, env.unwrapped.P")
+        n_states, n_actions = len(table), max(map(len, table.values()))
+        check.room("env", env, n_states * n_actions * n_states)
+        transitions = np.zeros((n_states, n_actions, n_states))
+        rewards = np.zeros((n_states, n_actions))
+        arrivals: list[dict[bool, set[int]]] = [{True: set(), False: set()} for _ in range(n_states)]
+        for state, by_action in table.items():
+            for action, outcomes in by_action.items():
+                for probability, after, reward, terminated in outcomes:
+                    transitions[state, action, after] += probability
+                    rewards[state, action] += probability * reward
+                    arrivals[state][bool(terminated)].add(int(after))
+        law = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", np.ones(n_states))
+        waiting, reached = np.flatnonzero(law).tolist(), {True: set(), False: set(np.flatnonzero(law).tolist())}
+        while waiting:  # walk on until an end; a table may have rows for states that no episode visits
+            state = waiting.pop()
+            waiting += arrivals[state][False] - reached[False]
+            for ended in (True, False):
+                reached[ended] |= arrivals[state][ended]
+        unclear = reached[True] & reached[False]
+        if unclear:
+            raise ValueError(f"env ends only some of the episodes that reach state {min(unclear)}; it should end all")
+        return cls(transitions, rewards, gamma, terminal=reached[True])
 
     def policy(self, policy: ArrayLike, name: str = "policy") -> Array:
         """The policy as an (S, A) array, checked to be one of this MDP."""
@@ -213,3 +262,9 @@ class FiniteMDP:
     def __repr__(self) -> str:
         ends = f", terminal={self.terminal}" if self.terminal else ""
         return f"FiniteMDP({self.n_states} states, {self.n_actions} actions, gamma={self.gamma:g}{ends})"
+
+    def _repr_html_(self) -> str:
+        counts = {"states": self.n_states, "actions": self.n_actions, "γ": f"{self.gamma:g}"}
+        low, high = self.rewards.min(), self.rewards.max()
+        more = {"terminal states": len(self.terminal), "rewards": f"from {low:.4g} to {high:.4g}"}
+        return html_table("Finite MDP", (counts | more).items())

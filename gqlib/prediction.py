@@ -15,19 +15,23 @@ one linear solve with d right-hand sides, never an inverse.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
+from gqlib._objects import Fixed, html_table
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP, leaves_surely, stationary_distribution
 from gqlib.rounding import EPS, TOLERATED, Rounding, refuse_resolvent, resolvent_error, unit
 
 __all__ = ["LinearPrediction", "PredictionProblem"]
 
+_SHOWN_SIGMAS, _SHOWN_LAMBDAS = (0.0, 0.5, 1.0), (0.0, 0.9)  # of the table in a notebook
 
-class LinearPrediction:
+
+class LinearPrediction(Fixed):
     """The algebra that finite chains and closed-form moments share; it does not check that chains are chains.
 
     `gram` is Ξ: diag(ξ) as a vector for a finite chain, a symmetric positive semi-definite matrix where the
@@ -64,6 +68,12 @@ class LinearPrediction:
         self._next_mu = self.p_mu @ self.features
         self._next_pi = self._next_mu if self.p_pi is self.p_mu else self.p_pi @ self.features
         self._carried: dict[str, tuple[float, Array]] = {}
+        self._fix()
+
+    def _held(self) -> Any:
+        return (
+            self.features, self.p_mu, self.p_pi, self.p_trace, self.rewards, self.rewards_pi, self.xi, self.gamma
+        )  # fmt: skip
 
     @cached_property
     def _range(self) -> tuple[Array, Array, Array]:
@@ -290,6 +300,34 @@ class LinearPrediction:
         """
         expected = self.td_step(theta, sigma, lam)
         return np.asarray(expected - self.gamma_v(sigma, lam) @ self.solve_M(expected))
+
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n={self.n}, d={self.d}, gamma={self.gamma:g})"
+
+    def _repr_html_(self) -> str:
+        sizes = {"indices n": self.n, "features d": self.d, "γ": f"{self.gamma:g}", "rank of M": self.rank_M}
+        rows: list[tuple[object, ...]] = [(name, value, "", "") for name, value in sizes.items()]
+        for name, told in (("rank of A", self._rank_told), ("mean of TD", self._stability_told)):
+            for lam in _SHOWN_LAMBDAS:
+                rows.append((f"{name}, λ = {lam:g}", *(told(sigma, lam) for sigma in _SHOWN_SIGMAS)))
+        return html_table(type(self).__name__, rows, ("", *(f"σ = {sigma:g}" for sigma in _SHOWN_SIGMAS)))
+
+    def _rank_told(self, sigma: float, lam: float) -> str:
+        try:
+            return str(self.rank_A(sigma, lam))
+        except ValueError:
+            return "not known"
+
+    def _stability_told(self, sigma: float, lam: float) -> str:
+        """Whether θ += α(Aθ + b) converges for a small α, on the rows that A maps into."""
+        try:
+            drift = self.row_basis @ self.A(sigma, lam) @ self.row_basis.T
+        except ValueError:
+            return "not known"
+        top = float(np.linalg.eigvals(drift).real.max(initial=-np.inf))
+        size = (self.n + self.d) * EPS * float(np.linalg.norm(drift))
+        return "stable" if top < -size else "unstable" if top > size else "on the border"
 
 
 class PredictionProblem(LinearPrediction):

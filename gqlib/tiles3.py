@@ -16,7 +16,7 @@ coordinates into an index:
 - ``None``: the coordinates themselves.
 
 The hash of a tuple of integers is that of CPython 3.8 and later on 64-bit machines, where it does
-not depend on the process.
+not depend on the process; where words are shorter, as in a browser, `tile_hash` computes it in plain integers.
 
 >>> tiles(500, 4, [0.3, 0.4])
 [226, 486, 268, 42]
@@ -27,14 +27,63 @@ not depend on the process.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Sequence
 from itertools import zip_longest
 from math import floor
+from operator import index as integer
 from typing import Any
 
 from gqlib import _validate as check
 
-__all__ = ["IHT", "tiles", "tileswrap"]
+__all__ = ["IHT", "tile_hash", "tiles", "tileswrap"]
+
+# Of CPython's tuples (Objects/tupleobject.c, after xxHash), of its integers, and the width of what it makes.
+_PRIME_1, _PRIME_2, _PRIME_5 = 11400714785074694791, 14029467366897019727, 2870177450012600261
+_LENGTH_MIX, _INSTEAD_OF_MINUS_ONE = 3527539, 1546275796
+_INTEGERS_MODULO = 2**61 - 1
+_WORD, _ROTATION = 64, 31
+_ALL = 2**_WORD - 1
+
+
+def tile_hash(coordinates: Hashable) -> int:
+    """The hash of a tile as CPython 3.8 and later computes it with 64-bit words, whatever this machine has.
+
+    Raises
+    ------
+    ValueError
+        Where the tile has no hash, or words are shorter and it is not a tuple of integers.
+
+    Examples
+    --------
+    >>> tile_hash((0, -3, 2, 1))
+    7081850399381545063
+    """
+    if sys.hash_info.width != _WORD:
+        return _long_tuple_hash(coordinates)
+    try:
+        return hash(coordinates)
+    except TypeError:
+        raise ValueError(f"a tile is {check.brief(coordinates)}; it should be a tuple of integers") from None
+
+
+def _long_tuple_hash(coordinates: Any) -> int:
+    """The same in plain integers."""
+    try:
+        numbers: list[int] = [integer(number) for number in coordinates]
+    except TypeError:
+        raise ValueError(f"a tile is {check.brief(coordinates)}; it should be a tuple of integers") from None
+    total: int = _PRIME_5
+    for number in numbers:
+        own = abs(number) % _INTEGERS_MODULO
+        own = -own if number < 0 else own
+        total = (total + (-2 if own == -1 else own) * _PRIME_2) & _ALL
+        total = ((total << _ROTATION) | (total >> (_WORD - _ROTATION))) & _ALL
+        total = total * _PRIME_1 & _ALL
+    total = (total + (len(numbers) ^ _PRIME_5 ^ _LENGTH_MIX)) & _ALL
+    if total == _ALL:
+        return _INSTEAD_OF_MINUS_ONE
+    return total - 2**_WORD if total >> (_WORD - 1) else total
 
 
 class IHT:
@@ -96,7 +145,7 @@ class IHT:
         index = len(self.dictionary)
         if index >= self.size:
             self.overfullCount += 1
-            return hash(obj) % self.size
+            return tile_hash(obj) % self.size
         self.dictionary[obj] = index
         return index
 
@@ -213,4 +262,4 @@ def _index(memory: IHT | int | None, coordinates: list[Any], readonly: bool) -> 
         return coordinates
     if isinstance(memory, IHT):
         return memory.getindex(tuple(coordinates), readonly)
-    return hash(tuple(coordinates)) % memory
+    return tile_hash(tuple(coordinates)) % memory

@@ -221,7 +221,7 @@ def test_gym_settings_have_stable_keys_and_refuse_wrong_values():
 
 
 def full_size(coder):
-    return len(coder._table.dictionary), coder.overfull
+    return coder.used, coder.overfull
 
 
 def test_evaluation_takes_no_memory_and_changes_no_later_learning():
@@ -277,7 +277,7 @@ def test_an_interrupted_play_keeps_finished_episodes_and_leaves_no_trace():
     expected = play(Corridor(), whole, 2, seed=0)
     np.testing.assert_array_equal(told.value.played.lengths, expected.lengths)
     np.testing.assert_array_equal(told.value.played.returns, expected.returns)
-    assert not agent._weights[2].any()
+    assert not agent.trace.any()
     np.testing.assert_array_equal(agent.theta, whole.theta)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains import two_state
-from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
+from gqlib.learners import gq_step, gq_step_lagged, gq_steps, semi_gradient_step
 from gqlib.learners.ensemble import semi_gradient_ensemble, trajectories
 from gqlib.learners.sigma import Schedule
 
@@ -201,3 +201,44 @@ def test_a_schedule_gives_the_same_sigma_step_by_step_and_at_once(schedule):
     by_steps = [schedule.at(mean, draw) for mean, draw in zip(means, draws, strict=True)]
     np.testing.assert_array_equal(schedule.values(ends, draws), by_steps)
     assert schedule.clipped == (min(by_steps) >= 0.0 and max(by_steps) <= 1.0)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("broken", [False, True])
+def test_many_steps_at_once_are_the_single_steps_to_the_bit(sigma, broken):
+    rng, d, steps = np.random.default_rng(5), 6, 80
+    phi, phi_next, expected = rng.standard_normal((3, steps, d))
+    reward, ends = rng.standard_normal(steps), rng.random(steps) < 0.2
+    theta, omega, trace = rng.standard_normal((3, d))
+    rates = {"sigma": sigma, "lam": 0.9, "gamma": 0.95, "alpha": 0.02, "beta": 0.01}
+    seen = (phi, reward, phi_next, expected)
+    thetas, last_omega, last_trace, deltas = gq_steps(theta, omega, trace, *seen, ends if broken else None, **rates)
+    for k in range(steps):
+        theta, omega, trace, delta = gq_step(theta, omega, trace, *(part[k] for part in seen), **rates)
+        np.testing.assert_array_equal(thetas[k], theta)
+        assert deltas[k] == delta
+        if broken and ends[k]:
+            trace = np.zeros(d)
+    np.testing.assert_array_equal(last_omega, omega)
+    np.testing.assert_array_equal(last_trace, trace)
+
+
+def test_many_steps_that_overflow_name_the_step_and_bad_ends_are_refused():
+    phi = np.ones((400, 1))
+    arguments = ([1.0], [0.0], [0.0], phi, np.ones(400), 2.0 * phi, 2.0 * phi)
+    rates = {"sigma": 1.0, "lam": 0.0, "gamma": 1.0, "alpha": 100.0, "beta": 0.0}
+    one = [np.array([x]) for x in (1.0, 0.0, 0.0)]
+    taken = []
+
+    def until_it_overflows():
+        weights = one
+        while len(taken) < 400:
+            *weights, _ = gq_step(*weights, phi[0], 1.0, 2.0 * phi[0], 2.0 * phi[0], **rates)
+            taken.append(weights[0])
+
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="theta overflows"):
+        until_it_overflows()
+    with pytest.raises(ValueError, match=f"theta overflows in step {len(taken)};"):
+        gq_steps(*arguments, **rates)
+    with pytest.raises(ValueError, match="ends is"):
+        gq_steps(*arguments, [0, 1], **rates)

@@ -6,8 +6,11 @@
 ``engine``       from a setting to the compiled kernel (`gqlib.fast._control`) and back
 ``tile_tables``  tile coding of the car's state box as one look-up table
 ``corrected``    the corrected method on the same car
-``agent``        a learner with `act` and `learn`, and a tile coder for boxes
-``gym``          the loop for Gymnasium environments
+``features``     tiles for boxes, tables for what can be numbered
+``schedules``    rates that change while an agent learns
+``agent``        a learner with `act` and `learn`
+``gym``          the loops for Gymnasium environments
+``vector``       many runs at once in a vectorised environment
 """
 
 from gqlib.control.run import ControlResult, run_control

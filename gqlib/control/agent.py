@@ -1,140 +1,45 @@
-r"""Learn control on a problem of your own: a tile coder for boxes and a learner with `act` and `learn`.
+r"""Learn control on a problem of your own: a learner with `act` and `learn`.
 
-The features of a state are one row for each action, φ(s, a), (A, d): those of `TileCoder`, or any function that returns
-such an array. The behaviour is ε-greedy in θᵀφ(s, ·), the target greedy or the same ε-greedy. A step is Eqs. (25)–(26)
-of the paper (`gqlib.learners.gq_step`) or, with `corrected`, the importance-weighted one of
-`gqlib.learners.corrected`, where the sampled next action has weight π/μ and the trace's term its mean under μ.
+The features of a state are one row for each action, φ(s, a), (A, d): those of a `TileCoder` or `TableCoder`
+(`gqlib.control.features`), or any function that returns such an array. The behaviour is ε-greedy in θᵀφ(s, ·), the
+target greedy or the same ε-greedy. A step is Eqs. (25)–(26) of the paper (`gqlib.learners.gq_step`) or, with
+`corrected`, the importance-weighted one of `gqlib.learners.corrected`, where the sampled next action has weight π/μ and
+the trace's term its mean under μ.
 
     state = first state;  action = agent.act(state)
     repeat:  take action;  next_action = agent.act(next_state)
              agent.learn(state, action, reward, next_state, next_action, terminated=...)
              agent.end_episode() where the episode ends or is cut off
 
-A step cut off by a time limit still bootstraps; one that `terminated` does not.
+A step cut off by a time limit still bootstraps; one that `terminated` does not. On a coder a step costs O(K·A), with K
+active features for each of A actions, however many weights there are; on a function it is the dense reference.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import os
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
+from gqlib._objects import html_table
 from gqlib._validate import Array
+from gqlib.control._weights import Dense, Rates, Sparse
+from gqlib.control.features import Coder, TableCoder, TileCoder
+from gqlib.control.schedules import Anneal, Rate, at, checked
 from gqlib.control.setting import TARGETS
-from gqlib.learners import gq_step
-from gqlib.learners.corrected import corrected_gq_step
-from gqlib.rules import tied
-from gqlib.tiles3 import IHT, tiles
+from gqlib.sweeps.store import DamagedFile, pack, read_file, write_file
 
-__all__ = ["Agent", "TileCoder"]
+__all__ = ["Agent", "TableCoder", "TileCoder"]
 
-
-class TileCoder:
-    """Binary features of a point in a box, for each of a few actions, by `gqlib.tiles3`.
-
-    Parameters
-    ----------
-    low, high : array_like, (n,)
-        Corners of the box, finite; points outside are moved to its edge.
-    actions : int
-        Number of actions; they share no tile.
-    tiles_per_side : int or array_like of int, (n,)
-        How many tiles span the box along each dimension.
-    tilings : int
-        Number of tilings, and so of active features; a power of two that is at least 4n is advised.
-    size : int
-        Number of features d. Tiles are numbered as they are met; beyond `size` of them, they share (`overfull`).
-
-    Examples
-    --------
-    >>> coder = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=2, size=16)
-    >>> coder([0.3]).sum(axis=1).tolist(), coder.size, coder.overfull
-    ([2.0, 2.0], 16, 0)
-    >>> coder.active([0.3]).shape  # two actions, two tilings
-    (2, 2)
-    >>> coder.peek([0.3]).sum(axis=1).tolist(), coder.peek([0.9]).sum(axis=1).tolist()  # the second was never met
-    ([2.0, 2.0], [0.0, 0.0])
-    """
-
-    def __init__(
-        self,
-        low: ArrayLike,
-        high: ArrayLike,
-        actions: int,
-        *,
-        tiles_per_side: ArrayLike = 8,
-        tilings: int = 8,
-        size: int = 4096,
-    ) -> None:
-        self.low = check.array("low", low, (None,))
-        self.high = check.array("high", high, self.low.shape)
-        if not (self.low < self.high).all():
-            raise ValueError(f"high is {check.brief(high)}; every entry should be above that of low")
-        given = check.reals("tiles_per_side", tiles_per_side)
-        shape = self.low.shape
-        sides = check.array("tiles_per_side", np.broadcast_to(given, shape) if given.ndim == 0 else given, shape)
-        if (sides < 1).any() or (sides != np.round(sides)).any():
-            raise ValueError(f"tiles_per_side is {check.brief(tiles_per_side)}; it should be whole and at least 1")
-        if not ((self.high - self.low) * check.LARGEST > 1.0).all():
-            raise ValueError(f"high is {check.brief(high)}; it should be above low by more than 1e-50")
-        self.scale = sides / (self.high - self.low)
-        self.actions = check.integer("actions", actions, low=1)
-        self.tilings = check.integer("tilings", tilings, low=1)
-        size = check.integer("size", size, low=1)
-        check.room("size", size, size)
-        check.room("actions", self.actions, self.actions * size)
-        check.room("tilings", self.tilings, self.actions * self.tilings)
-        self._table = IHT(size)
-        self._known: dict[tuple[int, ...], np.typing.NDArray[np.intp]] = {}
-
-    @property
-    def size(self) -> int:
-        """The number of features, d."""
-        return self._table.size
-
-    @property
-    def overfull(self) -> int:
-        """How many look-ups of a tile were answered by a feature in use, because the memory was full."""
-        return self._table.overfullCount
-
-    def active(self, state: ArrayLike) -> np.typing.NDArray[np.intp]:
-        """Indices of the active features, (A, tilings)."""
-        scaled = self._scaled(state)
-        cell = tuple(int(q) for q in np.floor(scaled * self.tilings))  # all points in a cell have the same tiles
-        found = self._known.get(cell)
-        if found is None:
-            found = np.array([tiles(self._table, self.tilings, list(scaled), [a]) for a in range(self.actions)])
-            self._known[cell] = found
-        return found
-
-    def peek(self, state: ArrayLike) -> Array:
-        """φ(s, ·), taking no memory for tiles that were not met before: their features are zero, like their weights.
-
-        Evaluation looks; only learning numbers tiles.
-        """
-        scaled = self._scaled(state)
-        phi = np.zeros((self.actions, self.size))
-        for action in range(self.actions):
-            for tile in tiles(None, self.tilings, list(scaled), [action]):
-                index = self._table.getindex(tuple(tile), readonly=True)
-                if index is None and self._table.fullp():
-                    index = hash(tuple(tile)) % self.size
-                if index is not None:
-                    phi[action, index] += 1.0
-        return phi
-
-    def _scaled(self, state: ArrayLike) -> Array:
-        point = check.array("state", state, self.low.shape)
-        return np.asarray((np.clip(point, self.low, self.high) - self.low) * self.scale)
-
-    def __call__(self, state: ArrayLike) -> Array:
-        """φ(s, a) for every action, (A, d); an index that two tilings share counts twice."""
-        phi = np.zeros((self.actions, self.size))
-        np.add.at(phi, (np.arange(self.actions)[:, None], self.active(state)), 1.0)
-        return phi
+_FORMAT = "gqlib agent 1"
+_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+_SETTINGS = ("sigma", "lam", "gamma", "alpha", "eta", "epsilon", "target", "corrected")
 
 
 class Agent:
@@ -142,19 +47,27 @@ class Agent:
 
     Parameters
     ----------
-    features : callable
+    features : TileCoder, TableCoder or callable
         Maps a state to φ(s, ·), (A, d).
     rng : numpy.random.Generator
         For exploration.
     sigma, lam, gamma : float
-    alpha, eta : float
-        Step size of θ, and that of ω divided by it. With tile coding, keep α well below 1 over the number of tilings.
-    epsilon : float
+    alpha : float, Anneal or callable
+        Step size of θ: a number, or one that changes (`gqlib.control.schedules`). With tile coding, keep α well below 1
+        over the number of tilings.
+    eta : float
+        The step size of ω divided by that of θ.
+    epsilon : float, Anneal or callable
         Share of random actions.
     target : {"greedy", "epsilon-greedy"}
         The policy whose value is learned.
     corrected : bool
         Weight the sampled next feature by π/μ (see `gqlib.learners.corrected`).
+
+    Attributes
+    ----------
+    steps, episodes : int
+        How many steps were learned from, and how many episodes ended.
 
     Examples
     --------
@@ -167,8 +80,10 @@ class Agent:
     ...     agent.end_episode()
     >>> agent.greedy(0), agent.values(0).round(3).tolist()
     (1, [0.0, 1.0])
-    >>> agent.theta.round(3).tolist()
-    [0.0, 1.0]
+    >>> agent.theta.round(3).tolist(), agent.trace.tolist()
+    ([0.0, 1.0], [0.0, 0.0])
+    >>> agent.steps, agent.episodes, agent.rate("epsilon")
+    (50, 50, 0.5)
     """
 
     def __init__(
@@ -179,10 +94,10 @@ class Agent:
         sigma: float = 0.0,
         lam: float = 0.9,
         gamma: float = 0.99,
-        alpha: float = 0.01,
+        alpha: Rate = 0.01,
         eta: float = 1.0,
-        epsilon: float = 0.1,
-        target: str = "epsilon-greedy",
+        epsilon: Rate = 0.1,
+        target: Literal["greedy", "epsilon-greedy"] = "epsilon-greedy",
         corrected: bool = False,
     ) -> None:
         if not callable(features):
@@ -191,84 +106,204 @@ class Agent:
         self.sigma = check.scalar("sigma", sigma, low=0.0, high=1.0)
         self.lam = check.scalar("lam", lam, low=0.0, high=1.0)
         self.gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
-        self.alpha = check.scalar("alpha", alpha, low=0.0, open_low=True)
+        self.alpha = checked("alpha", alpha, low=0.0, open_low=not isinstance(alpha, Anneal))
         self.eta = check.scalar("eta", eta, low=0.0)
-        self.epsilon = check.scalar("epsilon", epsilon, low=0.0, high=1.0)
+        self.epsilon = checked("epsilon", epsilon, low=0.0, high=1.0)
         self.target = check.choice("target", target, TARGETS)
         self.corrected = check.flag("corrected", corrected)
-        self._weights: tuple[Array, Array, Array] | None = None  # θ, ω, e: sized when the first state is seen
-
-    def _phi(self, state: Any, *, peek: bool = False) -> Array:
-        look = getattr(self.features, "peek", self.features) if peek else self.features
-        phi = check.reals("features of a state", look(state))
-        if phi.ndim != 2 or (self._weights is not None and phi.shape[1] != len(self._weights[0])):
-            size = "d" if self._weights is None else len(self._weights[0])
-            raise ValueError(f"features returned shape {phi.shape}; it should be (actions, {size})")
-        if self._weights is None:
-            self._weights = (np.zeros(phi.shape[1]), np.zeros(phi.shape[1]), np.zeros(phi.shape[1]))
-        return phi
+        self.steps, self.episodes = 0, 0
+        self._weights: Dense | Sparse = Sparse(features) if isinstance(features, Coder) else Dense(features)
 
     @property
     def theta(self) -> Array:
         """The weights, (d,); known after the first state."""
-        if self._weights is None:
-            raise ValueError("theta is not known; the agent should have seen a state before")
-        return self._weights[0]
+        return self._weights.theta
+
+    @property
+    def trace(self) -> Array:
+        """The trace e, (d,)."""
+        return self._weights.trace
+
+    def rate(self, name: Literal["alpha", "epsilon"]) -> float:
+        """α or ε as they are now."""
+        if check.choice("name", name, ("alpha", "epsilon")) == "alpha":
+            return self._alpha()
+        return self._epsilon()
+
+    def _alpha(self) -> float:
+        return at("alpha", self.alpha, self.steps, self.episodes, low=0.0)
+
+    def _epsilon(self) -> float:
+        return at("epsilon", self.epsilon, self.steps, self.episodes, low=0.0, high=1.0)
 
     def values(self, state: Any) -> Array:
         """θᵀφ(s, ·), (A,); to look changes nothing, not even the memory of a tile coder."""
-        return self._valued(self._phi(state, peek=True))
-
-    def _valued(self, phi: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = np.asarray(phi @ self.theta)
-        check.finite(values=values)
-        return values
+        return self._weights.values(state, peek=True)
 
     def greedy(self, state: Any) -> int:
-        """The first action within 1e-10 of the best."""
+        """The first action within 1e-10 of the best; to look changes nothing."""
+        from gqlib.rules import tied
+
         return int(tied(self.values(state))[0])
 
     def act(self, state: Any) -> int:
         """An ε-greedy action; one uniform number decides whether to explore and one which action to try."""
-        values = self._valued(self._phi(state))
-        explore, which = self.rng.random(2)
-        return int(which * len(values)) if explore < self.epsilon else int(tied(values)[0])
-
-    def _policies(self, values: Array) -> tuple[Array, Array]:
-        """μ and π in a state with these values."""
-        best = np.arange(len(values)) == tied(values)[0]
-        mu = self.epsilon / len(values) + (1.0 - self.epsilon) * best
-        return mu, (best.astype(np.float64) if self.target == "greedy" else mu)
+        best, count = self._weights.best(state)
+        explore, which = self.rng.random(2).tolist()
+        return int(which * count) if explore < self._epsilon() else best
 
     def learn(
         self, state: Any, action: int, reward: float, next_state: Any, next_action: int, *, terminated: bool
     ) -> float:
-        """One step of GQ(σ, λ), or of the corrected method; returns δ. After termination the next value is zero."""
-        phi = self._phi(state)
-        assert self._weights is not None  # set by the line before
-        theta, omega, trace = self._weights
-        action = check.integer("action", action, low=0, high=len(phi) - 1)
-        following = self._phi(next_state)
-        next_action = check.integer("next_action", next_action, low=0, high=len(following) - 1)
-        mu, pi = self._policies(self._valued(following))
-        goes_on = 0.0 if check.flag("terminated", terminated) else 1.0
-        phi_next, phi_next_expected = goes_on * following[next_action], goes_on * (pi @ following)
-        rates = {"lam": self.lam, "gamma": self.gamma, "alpha": self.alpha, "beta": self.eta * self.alpha}
-        if self.corrected:
-            rho_next = float(pi[next_action] / mu[next_action]) if mu[next_action] > 0.0 else 0.0
-            theta, omega, trace, delta = corrected_gq_step(
-                theta, omega, trace, phi[action], reward, phi_next, phi_next_expected, rho_next=rho_next,
-                sigma=self.sigma, phi_next_traced=goes_on * (mu @ following), **rates,
-            )  # fmt: skip
-        else:
-            theta, omega, trace, delta = gq_step(
-                theta, omega, trace, phi[action], reward, phi_next, phi_next_expected, sigma=self.sigma, **rates
-            )
-        self._weights = (theta, omega, trace)
+        """One step of GQ(σ, λ), or of the corrected method; returns δ. After termination the next value is zero.
+
+        Raises
+        ------
+        Diverged
+            (a ValueError) where numbers overflow; the weights are as they were before the step.
+        """
+        if type(reward) is not float or not math.isfinite(reward):
+            reward = check.scalar("reward", reward, largest=np.inf)
+        goes_on = not (terminated if type(terminated) is bool else check.flag("terminated", terminated))
+        alpha = self._alpha()
+        rates = Rates(
+            self.sigma, self.lam, self.gamma, alpha, self.eta * alpha, self._epsilon(), self.target == "greedy",
+            self.corrected,
+        )  # fmt: skip
+        delta = self._weights.learn(state, action, reward, next_state, next_action, goes_on, rates)
+        self.steps += 1
         return delta
 
     def end_episode(self) -> None:
-        """Forget the trace."""
-        if self._weights is not None:
-            self._weights = (self._weights[0], self._weights[1], np.zeros_like(self._weights[2]))
+        """Forget the trace, and count the episode."""
+        self._weights.forget()
+        self.episodes += 1
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write all that the agent is to a file, from which it goes on to the bit; returns the path.
+
+        The file is that of `gqlib.sweeps.store`: arrays and JSON with a digest, no pickle. A rate that is a function of
+        your own cannot be written; features that are one are left out, and `load` takes them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> agent = Agent(TableCoder(3, 2), np.random.default_rng(0))
+        >>> delta = agent.learn(0, 1, 1.0, 2, agent.act(2), terminated=False)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     again = Agent.load(agent.save(f"{directory}/agent.npz"))
+        >>> again, bool((again.theta == agent.theta).all()), again.act(0) == agent.act(0)
+        (Agent(GQ(0, 0.9), TableCoder(3 states, 2 actions), 1 step), True, True)
+        """
+        header = {
+            "format": _FORMAT,
+            "settings": {name: _plain(name, getattr(self, name)) for name in _SETTINGS},
+            "counts": [self.steps, self.episodes],
+            "rng": _listed(self.rng.bit_generator.state),
+            "features": _described(self.features),
+        }
+        tiles = {}
+        if isinstance(self.features, TileCoder):
+            header["overfull"], tiles["tiles"] = self.features.overfull, self.features.tiles_met
+        path = check.path("path", path)
+        write_file(path, pack(header, self._weights.state() | tiles, compact=True))
+        return path
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], features: Callable[[Any], Array] | None = None) -> Self:
+        """The agent that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+        features : callable, optional
+            The function that the agent had, where that was one of your own.
+
+        Raises
+        ------
+        DamagedFile
+            If the file is truncated, altered, or holds no agent.
+        FileNotFoundError
+            If there is none.
+        """
+        path = check.path("path", path)
+        header, arrays = read_file(path)
+        if header.get("format") != _FORMAT:
+            raise DamagedFile(path, "holds no agent")
+        if (header.get("features") is None) != (features is not None):
+            told = "given: the agent had a function of its own" if features is None else "left out: the file has them"
+            raise ValueError(f"features is {check.brief(features)}; it should be {told}")
+        try:
+            return cls._restored(header, arrays, features)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+            raise DamagedFile(path, f"holds no agent: {error}") from error
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Any], features: Any) -> Self:
+        tiles = arrays.pop("tiles", None)
+        if features is None:
+            kind, options = header["features"]
+            features = {"tiles": TileCoder, "table": TableCoder}[kind](**options)
+            if features.size != len(arrays["weights"]):
+                raise ValueError(f"weights has {len(arrays['weights'])} rows; it should have {features.size}")
+            if isinstance(features, TileCoder):
+                features._meet(tiles, overfull=header["overfull"])
+                if arrays["weights"][features.used :].any():
+                    raise ValueError("tiles are fewer than the weights; there should be one for each that is not zero")
+        name = check.choice("rng", header["rng"]["bit_generator"], _GENERATORS)
+        bits = getattr(np.random, name)()
+        bits.state = header["rng"]
+        settings: dict[str, Any] = dict(header["settings"])
+        settings |= {name: Anneal(**value) for name, value in settings.items() if isinstance(value, dict)}
+        agent = cls(features, np.random.Generator(bits), **settings)
+        agent.steps, agent.episodes = (check.integer("counts", count, low=0) for count in header["counts"])
+        agent._weights.restore(arrays)
+        return agent
+
+    def __repr__(self) -> str:
+        name = "corrected GQ" if self.corrected else "GQ"
+        told = repr(self.features) if isinstance(self.features, Coder) else getattr(
+            self.features, "__name__", type(self.features).__name__
+        )
+        count = f"{self.steps:,} step{'s' * (self.steps != 1)}"
+        return f"Agent({name}({self.sigma:g}, {self.lam:g}), {told}, {count})"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "method": "corrected GQ(σ, λ)" if self.corrected else "GQ(σ, λ)",
+            "σ, λ, γ": f"{self.sigma:g}, {self.lam:g}, {self.gamma:g}",
+            "α now": f"{self._alpha():g}",
+            "η": f"{self.eta:g}",
+            "ε now": f"{self._epsilon():g}",
+            "target": self.target,
+            "features": self.features,
+            "steps learned from": f"{self.steps:,}",
+            "episodes ended": f"{self.episodes:,}",
+        }
+        return html_table("Agent", rows.items())
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A setting as JSON holds it."""
+    if isinstance(value, Anneal):
+        return dataclasses.asdict(value)
+    if callable(value):
+        raise ValueError(f"{name} is {check.brief(value)}; to be saved it should be a number or an Anneal")
+    return value
+
+
+def _listed(state: Any) -> Any:
+    """The state of a generator with lists in place of arrays."""
+    if isinstance(state, dict):
+        return {name: _listed(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, np.ndarray | np.generic) else state
+
+
+def _described(features: Any) -> tuple[str, dict[str, Any]] | None:
+    """What makes a coder again; None for a function of the user's own."""
+    if isinstance(features, TileCoder):
+        corners = {name: getattr(features, name).tolist() for name in ("low", "high", "tiles_per_side")}
+        return "tiles", corners | {name: getattr(features, name) for name in ("actions", "tilings", "size")}
+    if isinstance(features, TableCoder):
+        return "table", {name: getattr(features, name) for name in ("sizes", "actions", "first")}
+    return None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
-from numba.core.event import Listener, install_listener
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
@@ -17,6 +16,7 @@ from gqlib.control.setting import ControlSetting, first_weights
 from gqlib.control.tile_tables import TileTable, tile_table
 from gqlib.fast import _control as kernel
 from gqlib.fast._car import STARTS
+from gqlib.fast._jit import on_compile
 from gqlib.fast._records import OFF, ON, Limits, Memory, Opening, Rates, Sigma, Streams, Target, World
 from gqlib.seeds import BEHAVIOUR, SIGMA, START, TIES, words
 
@@ -106,22 +106,6 @@ def _compiled(tilings: int, target: str, v: str, corrected: bool, ties: str) -> 
         _call(one_step, 0, 0, kernel.FLUSH_BELOW)
 
 
-class _OnCompile(Listener):  # type: ignore[misc]
-    """Calls a function when Numba begins to compile, which it does not where the code is on disk."""
-
-    def __init__(self, call: Callable[[], object]) -> None:
-        self.call: Callable[[], object] | None = call
-
-    def on_start(self, event: object) -> None:
-        """Called when something is compiled; parts of it follow."""
-        if self.call is not None:
-            self.call()
-            self.call = None
-
-    def on_end(self, event: object) -> None:
-        """Called when it is done."""
-
-
 @contextmanager
 def notice(text: str, after: float = 1.0) -> Iterator[None]:
     """On a terminal, say so if something is compiled and takes longer than `after` seconds; elsewhere, stay silent."""
@@ -131,7 +115,7 @@ def notice(text: str, after: float = 1.0) -> Iterator[None]:
         yield
         return
     try:
-        with install_listener("numba:compile", _OnCompile(timer.start)):
+        with on_compile(timer.start):
             yield
     finally:
         timer.cancel()

@@ -1,4 +1,4 @@
-"""An adapter for Gymnasium: a tile coder for an environment with discrete actions, and the loop that learns.
+"""An adapter for Gymnasium: features for an environment with discrete actions, and the loops that learn and watch.
 
 Gymnasium is imported where it is needed (`pip install gqlib[gym]`); any object with its `reset` and `step` will do for
 `play`. What Gymnasium calls *terminated* ends the return; *truncated* (a time limit) does not, and the last update
@@ -8,25 +8,43 @@ bootstraps.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib import seeds
+from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array, Diverged
-from gqlib.control.agent import Agent, TileCoder
+from gqlib.control.agent import Agent
+from gqlib.control.features import TableCoder, TileCoder
 from gqlib.control.setting import TARGETS
+from gqlib.stats import student_interval
+from gqlib.sweeps.progress import showing
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
 
-__all__ = ["DivergedPlay", "GymSetting", "Interrupted", "Played", "gym_runs", "play", "tile_coder"]
+__all__ = [
+    "DivergedPlay",
+    "GymSetting",
+    "Interrupted",
+    "Played",
+    "evaluate",
+    "features_of",
+    "gym_runs",
+    "play",
+    "tile_coder",
+]
+
+POLICIES = ("greedy", "epsilon-greedy", "random")
+_NO_LIMIT = 2**62  # of steps, or of episodes
 
 
-@dataclass(frozen=True)
-class Played:
+@dataclass(frozen=True, eq=False, repr=False)
+class Played(ByValue):
     """What happened, one entry per episode: undiscounted returns, lengths, and whether a time limit cut it off.
 
     Examples
@@ -37,11 +55,31 @@ class Played:
     >>> played = play(env, Agent(coder, np.random.default_rng(0)), 2, seed=0)
     >>> played.returns.tolist(), played.lengths.tolist(), played.truncated.tolist()
     ([3.0, 3.0], [3, 3], [True, True])
+    >>> played
+    Played(2 episodes, mean return 3, mean length 3, 2 cut off)
     """
 
     returns: Array
     lengths: NDArray[np.int64]
     truncated: NDArray[np.bool_]
+
+    def _told(self) -> list[tuple[str, str]]:
+        rows = [("episodes", str(len(self.returns)))]
+        for name, values in (("mean return", self.returns), ("mean length", self.lengths)):
+            if len(values):
+                rows.append((name, f"{values.mean():.4g}"))
+        return [*rows, ("cut off", str(int(self.truncated.sum())))]
+
+    def __repr__(self) -> str:
+        (_, count), *means, (_, cut) = self._told()
+        return f"Played({count} episodes, {''.join(f'{name} {value}, ' for name, value in means)}{cut} cut off)"
+
+    def _repr_html_(self) -> str:
+        rows = self._told()
+        if len(self.returns) > 1:
+            low, high = student_interval(self.returns.mean(), self.returns.var(ddof=1), len(self.returns))
+            rows.insert(2, ("its 95% interval", f"{low:.4g} to {high:.4g}"))
+        return html_table("Played", rows)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -72,6 +110,17 @@ class DivergedPlay(Diverged):
         self.played = played
 
 
+def _spaces(env: Any) -> tuple[Any, int]:
+    """The space of observations and the number of actions, of one environment where there are many."""
+    from gymnasium.spaces import Discrete
+
+    names = ("observation_space", "action_space")
+    seen, actions = (getattr(env, f"single_{name}", getattr(env, name, None)) for name in names)
+    if not isinstance(actions, Discrete) or actions.start != 0:
+        raise ValueError(f"env has actions {check.brief(actions)}; they should be Discrete from 0 on")
+    return seen, int(actions.n)
+
+
 def tile_coder(
     env: Any, *, low: ArrayLike | None = None, high: ArrayLike | None = None, **options: Any
 ) -> TileCoder:
@@ -79,12 +128,12 @@ def tile_coder(
 
     Parameters
     ----------
-    env : gymnasium.Env
+    env : gymnasium.Env or gymnasium.vector.VectorEnv
         With a flat Box of observations and Discrete actions.
     low, high : array_like, (n,), optional
         Corners of the box to tile; needed where the environment's own are infinite, advised where they are far apart.
     **options
-        Those of `gqlib.control.agent.TileCoder`.
+        Those of `gqlib.control.features.TileCoder`.
 
     Examples
     --------
@@ -93,13 +142,12 @@ def tile_coder(
     >>> coder.low.round(2).tolist(), coder.actions
     ([-1.2, -0.07], 3)
     """
-    from gymnasium.spaces import Box, Discrete
+    with check.package("gymnasium", "gym"):
+        from gymnasium.spaces import Box
 
-    box, actions = (getattr(env, name, None) for name in ("observation_space", "action_space"))
+    box, actions = _spaces(env)
     if not isinstance(box, Box) or len(box.shape) != 1:
         raise ValueError(f"env has observations {check.brief(box)}; they should be a Box with one dimension")
-    if not isinstance(actions, Discrete) or actions.start != 0:
-        raise ValueError(f"env has actions {check.brief(actions)}; they should be Discrete from 0 on")
     corners = []
     for name, given, own in (("low", low, box.low), ("high", high, box.high)):
         corner = check.reals(name, own if given is None else given)
@@ -109,19 +157,140 @@ def tile_coder(
                 raise ValueError(f"{name} is {check.brief(given)}; every entry should be finite, at most 1e30 in size")
             raise ValueError(f"env has an infinite {name} {check.brief(own)}; {name} should be given, and finite")
         corners.append(corner)
-    return TileCoder(corners[0], corners[1], int(actions.n), **options)
+    return TileCoder(corners[0], corners[1], actions, **options)
 
 
-def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True) -> Played:
+def features_of(env: Any, **options: Any) -> TileCoder | TableCoder:
+    """Features for an environment with discrete actions: tiles for a box, a table for what can be numbered.
+
+    Parameters
+    ----------
+    env : gymnasium.Env or gymnasium.vector.VectorEnv
+        Its observations are a Box with one dimension, Discrete, MultiDiscrete, MultiBinary, or a Tuple of Discrete.
+    **options
+        Those of `tile_coder`; a table has none.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> features_of(gymnasium.make("FrozenLake-v1")), features_of(gymnasium.make("Blackjack-v1"))
+    (TableCoder(16 states, 4 actions), TableCoder(32×11×2 states, 2 actions))
+    """
+    with check.package("gymnasium", "gym"):
+        from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Tuple
+
+    space, actions = _spaces(env)
+    if isinstance(space, Box):
+        return tile_coder(env, **options)
+    if options:
+        raise ValueError(f"options are {', '.join(options)}; features of {check.brief(space)} should have none")
+    if isinstance(space, Discrete):
+        return TableCoder(int(space.n), actions, first=int(space.start))
+    if isinstance(space, MultiDiscrete):
+        return TableCoder(np.ravel(space.nvec).tolist(), actions, first=np.ravel(space.start).tolist())
+    if isinstance(space, MultiBinary):
+        return TableCoder([2] * int(np.prod(space.shape)), actions)
+    if isinstance(space, Tuple) and len(space) and all(isinstance(part, Discrete) for part in space):
+        return TableCoder([int(part.n) for part in space], actions, first=[int(part.start) for part in space])
+    raise ValueError(
+        f"env has observations {check.brief(space)}; they should be a Box with one dimension or numbers that count "
+        "(gymnasium.wrappers.FlattenObservation makes one Box of many parts)"
+    )
+
+
+class _Log:
+    """The episodes of one environment as they end."""
+
+    def __init__(self) -> None:
+        self.returns: list[float] = []
+        self.lengths: list[int] = []
+        self.truncated: list[bool] = []
+        self.total, self.length = 0.0, 0
+
+    def step(self, reward: float) -> None:
+        self.total += reward
+        self.length += 1
+
+    def end(self, cut: bool) -> tuple[int, float, int]:
+        """Number, return and length of the episode that ends here."""
+        told = (len(self.returns), self.total, self.length)
+        self.returns.append(self.total)
+        self.lengths.append(self.length)
+        self.truncated.append(cut)
+        self.total, self.length = 0.0, 0
+        return told
+
+    def played(self) -> Played:
+        return Played(
+            np.array(self.returns, dtype=np.float64),
+            np.array(self.lengths, dtype=np.int64),
+            np.array(self.truncated, dtype=bool),
+        )
+
+
+@dataclass(frozen=True)
+class _Budget:
+    """How long to play, and whom to tell."""
+
+    episodes: int
+    steps: int
+    callback: Callable[[int, float, int], object] | None
+
+    def over(self, log: _Log, taken: int) -> bool:
+        return len(log.returns) >= self.episodes or taken >= self.steps
+
+    def told(self, episode: tuple[int, float, int]) -> bool:
+        """Whether the callback asks to stop."""
+        return self.callback is not None and self.callback(*episode) is True
+
+
+def _budget(episodes: int | None, steps: int | None, callback: Any) -> tuple[_Budget, int]:
+    if episodes is None and steps is None:
+        raise ValueError("episodes is None, and so is steps; one of them should say when to stop")
+    if callback is not None:
+        check.function("callback", callback)
+    count = _NO_LIMIT if episodes is None else check.integer("episodes", episodes, low=1)
+    most = _NO_LIMIT if steps is None else check.integer("steps", steps, low=1)
+    check.room("episodes", episodes, 0 if episodes is None else count)
+    check.room("steps", steps, 0 if steps is None else most)
+    return _Budget(count, most, callback), min(count, most)
+
+
+def _playable(env: Any, agent: Any, needed: Sequence[str]) -> None:
+    if not all(hasattr(agent, name) for name in needed):
+        raise ValueError(f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has")
+    if not hasattr(env, "reset") or not hasattr(env, "step"):
+        raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
+
+
+def play(
+    env: Any,
+    agent: Agent,
+    episodes: int | None = None,
+    *,
+    seed: int,
+    learn: bool = True,
+    steps: int | None = None,
+    callback: Callable[[int, float, int], object] | None = None,
+    progress: bool | None = None,
+) -> Played:
     """Episodes of an agent in an environment; with `learn` False it follows its greedy policy and does not change.
 
     Parameters
     ----------
     env : gymnasium.Env
+        For a gymnasium.vector.VectorEnv see `gqlib.control.vector`.
     agent : Agent
-    episodes : int
+    episodes : int, optional
+        Stop after this many episodes.
     seed : int
         For the environment's first reset.
+    steps : int, optional
+        Stop after this many steps; an episode that is then under way has been learned from, and is not counted.
+    callback : callable, optional
+        Called after each episode with its number (from 0), return and length; if it returns True, that was the last.
+    progress : bool, optional
+        Show a bar. By default, on a terminal and in a notebook, and a line now and then in a log.
 
     Raises
     ------
@@ -138,38 +307,114 @@ def play(env: Any, agent: Agent, episodes: int, *, seed: int, learn: bool = True
     >>> played = play(env, Agent(coder, np.random.default_rng(0)), 2, seed=0)
     >>> bool((played.returns == played.lengths).all())
     True
+    >>> agent = Agent(coder, np.random.default_rng(0))
+    >>> len(play(env, agent, steps=90, seed=0).lengths) > 1, agent.steps
+    (True, 90)
     """
-    needed = ("act", "learn", "end_episode") if check.flag("learn", learn) else ("greedy",)
-    if not all(hasattr(agent, name) for name in needed):
-        raise ValueError(f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has")
+    check.flag("learn", learn)
+    _playable(env, agent, ("act", "learn", "end_episode") if learn else ("greedy",))
+    return _played(env, agent if learn else None, agent.act if learn else agent.greedy, episodes, seed, steps,
+                   callback, progress)  # fmt: skip
+
+
+def evaluate(
+    env: Any,
+    agent: Agent | None,
+    episodes: int,
+    *,
+    seed: int,
+    policy: Literal["greedy", "epsilon-greedy", "random"] | Callable[[Any], int] = "greedy",
+    progress: bool | None = None,
+) -> Played:
+    """Episodes under a fixed policy, from which nothing is learned and by which nothing changes.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+    agent : Agent or None
+        Whose values decide; None where `policy` needs none.
+    episodes : int
+    seed : int
+        For the environment's first reset, and for the policy's own choices.
+    policy : {"greedy", "epsilon-greedy", "random"} or callable
+        What to follow: the agent's greedy policy, its behaviour with the ε of now, any action with the same
+        probability, or a function from a state to an action.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> env = gymnasium.make("CartPole-v1")
+    >>> evaluate(env, None, 3, seed=0, policy=lambda state: int(state[2] + state[3] > 0)).returns.min() > 100
+    np.True_
+    """
+    check.integer("seed", seed, low=0)
     if not hasattr(env, "reset") or not hasattr(env, "step"):
         raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
-    check.integer("seed", seed, low=0)
-    count = check.integer("episodes", episodes, low=1)
-    check.room("episodes", episodes, episodes)
-    returns, lengths, truncated = np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
-    choose, episode = agent.act if learn else agent.greedy, 0
+    choose: Callable[[Any], int]
+    rng = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=(seeds.GYM_EXPLORATION,)))
+    if callable(policy):
+        own, top = policy, getattr(getattr(env, "action_space", None), "n", None)
+
+        def choose(state: Any) -> int:
+            return check.integer("what policy returns", own(state), low=0, high=None if top is None else int(top) - 1)
+    elif check.choice("policy", policy, POLICIES) == "random":
+        count = _spaces(env)[1]
+
+        def choose(state: Any) -> int:
+            return int(rng.random() * count)
+    else:
+        _playable(env, agent, ("greedy", "values", "rate"))
+        assert agent is not None  # it has these
+        epsilon = agent.rate("epsilon") if policy == "epsilon-greedy" else 0.0
+
+        def choose(state: Any) -> int:
+            explore, which = rng.random(2).tolist() if epsilon else (1.0, 0.0)
+            return int(which * len(agent.values(state))) if explore < epsilon else agent.greedy(state)
+
+    return _played(env, None, choose, episodes, seed, None, None, progress)
+
+
+def _played(
+    env: Any,
+    learner: Agent | None,
+    choose: Callable[[Any], int],
+    episodes: int | None,
+    seed: int,
+    steps: int | None,
+    callback: Any,
+    progress: bool | None,
+) -> Played:
+    """The loop: what `choose` does is learned from where there is a learner."""
+    seed = check.integer("seed", seed, low=0)
+    if progress is not None:
+        check.flag("progress", progress)
+    budget, total = _budget(episodes, steps, callback)
+    log, taken, counts_steps = _Log(), 0, budget.steps <= budget.episodes
+    step = env.step
     try:
-        for episode in range(count):
-            state, _ = env.reset(seed=int(seed) if episode == 0 else None)
-            action, ended, cut = choose(state), False, False
-            while not (ended or cut):
-                next_state, reward, ended, cut, _ = env.step(action)
-                next_action = choose(next_state)
-                if learn:
-                    agent.learn(state, action, float(reward), next_state, next_action, terminated=bool(ended))
-                returns[episode] += float(reward)
-                lengths[episode] += 1
-                state, action = next_state, next_action
-            truncated[episode] = cut and not ended
-            if learn:
-                agent.end_episode()
+        with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
+            while not budget.over(log, taken):
+                state, _ = env.reset(seed=None if log.returns else seed)
+                action, ended, cut = choose(state), False, False
+                while not (ended or cut) and taken < budget.steps:
+                    next_state, reward, ended, cut, _ = step(action)
+                    next_action, reward = choose(next_state), float(reward)
+                    if learner is not None:
+                        learner.learn(state, action, reward, next_state, next_action, terminated=bool(ended))
+                    log.step(reward)
+                    taken += 1
+                    state, action = next_state, next_action
+                if learner is not None:
+                    learner.end_episode()
+                advance(log.length if counts_steps else 1)
+                if (ended or cut) and budget.told(log.end(bool(cut and not ended))):
+                    break
     except (KeyboardInterrupt, Diverged) as error:
-        if learn:
-            agent.end_episode()
-        whole = Played(returns[:episode], lengths[:episode], truncated[:episode])
-        raise (Interrupted if isinstance(error, KeyboardInterrupt) else DivergedPlay)(str(error), whole) from error
-    return Played(returns, lengths, truncated)
+        if learner is not None:
+            learner.end_episode()
+        kind = Interrupted if isinstance(error, KeyboardInterrupt) else DivergedPlay
+        raise kind(str(error), log.played()) from error
+    return log.played()
 
 
 @dataclass(frozen=True)
@@ -183,7 +428,7 @@ class GymSetting(Setting):
     options : str
         Arguments of `gymnasium.make` as JSON.
     low, high, tiles_per_side, tilings, size
-        For the tile coder; empty corners stand for the environment's own.
+        For the tile coder; empty corners stand for the environment's own. States that can be numbered need none.
     sigma, lam, gamma, alpha, eta, epsilon, target, corrected
         As in `gqlib.control.agent.Agent`.
     episodes, max_steps : int
@@ -209,7 +454,7 @@ class GymSetting(Setting):
     alpha: float = 0.01
     eta: float = 1.0
     epsilon: float = 0.1
-    target: str = "epsilon-greedy"
+    target: Literal["greedy", "epsilon-greedy"] = "epsilon-greedy"
     corrected: bool = False
     episodes: int = 100
     max_steps: int = 200
@@ -252,6 +497,14 @@ class GymSetting(Setting):
         return (self.env,) if ":" in self.env else ()
 
 
+def _coder(env: Any, setting: GymSetting) -> TileCoder | TableCoder:
+    if len(getattr(env.observation_space, "shape", None) or ()) != 1 or env.observation_space.dtype.kind != "f":
+        return features_of(env)
+    names = ("tiles_per_side", "tilings", "size")
+    corners = {name: getattr(setting, name) or None for name in ("low", "high")}
+    return tile_coder(env, **corners, **{name: getattr(setting, name) for name in names})
+
+
 def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
     """Run a setting: returns, lengths and truncated, (runs, episodes); ‖θ‖ at the end and whether it diverged, (runs,).
 
@@ -277,20 +530,14 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
     kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": [], "diverged": []}
     for run in range(first_run, first_run + runs):
         env = gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **options)
-        coder = tile_coder(
-            env,
-            low=setting.low or None,
-            high=setting.high or None,
-            tiles_per_side=setting.tiles_per_side,
-            tilings=setting.tilings,
-            size=setting.size,
-        )
+        coder = _coder(env, setting)
         rng = seeds.generator(seed, run, seeds.GYM_EXPLORATION)
         world = seeds.sequence(seed, run, seeds.GYM_ENVIRONMENT)
         names = ("sigma", "lam", "gamma", "alpha", "eta", "epsilon", "target", "corrected")
         agent = Agent(coder, rng, **{name: getattr(setting, name) for name in names})
+        begin = int(world.generate_state(1)[0])
         try:
-            played, diverged = play(env, agent, setting.episodes, seed=int(world.generate_state(1)[0])), False
+            played, diverged = play(env, agent, setting.episodes, seed=begin, progress=False), False
         except DivergedPlay as error:
             played, diverged = error.played, True
         env.close()

@@ -43,7 +43,7 @@ from gqlib import rltoolkit
 from gqlib.control.setting import FIXED_MEMORIES, LARGEST_MEMORY, MEMORIES, MOST_TILINGS
 from gqlib.domains import mountain_car as car
 from gqlib.seeds import HASH, generator
-from gqlib.tiles3 import IHT, tiles
+from gqlib.tiles3 import IHT, tile_hash, tiles
 
 __all__ = ["MEMORIES", "TileTable", "make_coder", "make_memory", "scaled", "tile_table"]
 
@@ -270,7 +270,7 @@ def _tile_table(p: int, tilings: int, memory: str) -> TileTable:
     if isinstance(store, IHT):
         index = [store.getindex(name) for name in names]
     else:
-        index = [hash(name) % store for name in names]
+        index = [tile_hash(name) % store for name in names]
     return _table_of(np.array(index), number, p, tilings)
 
 
@@ -284,12 +284,12 @@ def _drawn_table(p: int, tilings: int, memory: str, seed: int, run: int) -> Tile
         _need_tuple_hash()
         salt = (int(drawn.integers(SALTS)),)
         names, number = _coordinates(tilings)
-        index = np.array([hash(name + salt) % p for name in names])
+        index = np.array([tile_hash(name + salt) % p for name in names])
     return _table_of(index, number, p, tilings)
 
 
 def _need_tuple_hash() -> None:
-    if hash((0, -3, 2, 1)) != TUPLE_HASH:
+    if tile_hash((0, -3, 2, 1)) != TUPLE_HASH:
         raise RuntimeError("tile indices need the tuple hash of 64-bit CPython 3.8 or later")
 
 

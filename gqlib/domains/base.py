@@ -7,19 +7,21 @@ A trajectory is a set of arrays with one row per step, which is all that a learn
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 
 import numpy as np
 
 from gqlib import _validate as check
+from gqlib._objects import ByValue
 from gqlib._validate import Array
 from gqlib.prediction import LinearPrediction
 
 __all__ = ["Domain", "Trajectory", "sample_chain"]
 
 
-@dataclass(frozen=True)
-class Trajectory:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(ByValue):
     """Arrays of T steps: phi, phi_next, phi_next_expected (T, d), reward (T,), ends (T,) of bool.
 
     Examples
@@ -39,9 +41,12 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.reward)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} steps, d={self.phi.shape[1]}, {int(self.ends.sum())} ends)"
 
-@dataclass(frozen=True)
-class Domain:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain(ByValue):
     """A prediction domain: `problem` is exact, `trajectory(steps, rng)` is a sample of it.
 
     Examples
@@ -50,20 +55,28 @@ class Domain:
     >>> domain = two_state(0.9)
     >>> domain.name, domain.theta0.tolist(), domain.problem.d
     ('two-state (continuing)', [2.0, 0.0], 2)
-    >>> domain.trajectory(5, np.random.default_rng(0)).phi.shape
-    (5, 2)
+    >>> domain
+    Domain('two-state (continuing)', PredictionProblem(n=4, d=2, gamma=0.9))
+    >>> domain.trajectory(5, np.random.default_rng(0))
+    Trajectory(5 steps, d=2, 0 ends)
     """
 
     name: str
     problem: LinearPrediction
     theta0: Array
-    sampler: Callable[[int, np.random.Generator], Trajectory]
+    sampler: Callable[[int, np.random.Generator], Trajectory] = field(compare=False)
 
     def trajectory(self, steps: int, rng: np.random.Generator) -> Trajectory:
         """A trajectory of `steps` steps; every random number comes from `rng`."""
         steps = check.integer("steps", steps, low=1)
         check.room("steps", steps, 4 * self.problem.d * steps)
         return self.sampler(steps, check.generator("rng", rng))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.problem!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.name)}</p>{self.problem._repr_html_()}"
 
 
 def sample_chain(chain: Array, start: Array, steps: int, rng: np.random.Generator) -> np.typing.NDArray[np.intp]:

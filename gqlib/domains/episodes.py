@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
+from gqlib._objects import ByValue
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP
 
@@ -41,8 +42,8 @@ class Transition(NamedTuple):
     ends: bool
 
 
-@dataclass(frozen=True)
-class Episode:
+@dataclass(frozen=True, eq=False)
+class Episode(ByValue):
     """Arrays of an episode of T steps: states and actions (T + 1,), rewards (T,).
 
     `ended` says whether states[T] is terminal; if so, its value is zero and actions[T] is meaningless.
@@ -132,8 +133,8 @@ def sample_episode(
     return Episode(np.array(states), np.array(actions), np.array(rewards), ended)
 
 
-@dataclass(frozen=True)
-class TabularTask:
+@dataclass(frozen=True, eq=False)
+class TabularTask(ByValue):
     """An episodic task small enough for a table: an MDP and the law of its start states.
 
     Examples

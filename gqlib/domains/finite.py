@@ -11,7 +11,8 @@ E_πφ(S_{k+1}, ·), the features of pairs. Three readings bridge the gap:
 ``stacked``
     φ(s, a) holds φ(s) in the block of action a: a q-function on pairs, |A| times as many weights.
 
-One walk (S_k, A_k) serves all three, so the readings differ only in what a learner sees.
+A user's own problem (`gqlib.domains.own`) may also have features of pairs from the start, ``pairs``.
+One walk (S_k, A_k) serves all of them, so the readings differ only in what a learner sees.
 How an episode ends: `ends_on` marks the states that end it on arrival (the update still sees their features, the trace
 resets, and `start` is drawn afresh), `horizon` cuts it after this many steps.
 """
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
+from gqlib._objects import ByValue
 from gqlib._validate import Array
 from gqlib.domains.base import Domain, Trajectory
 from gqlib.mdp import stationary_distribution
@@ -34,14 +36,17 @@ from gqlib.prediction import PredictionProblem
 __all__ = ["Chain", "FiniteDomain", "Path", "Tables", "WeightedTrajectory", "build"]
 
 SIGMA_READINGS = ("literal", "expected", "stacked")
+ON_PAIRS = ("stacked", "pairs")  # the readings whose features are those of pairs
 Ints = NDArray[np.int64]
 # A row of probabilities that falls this little short of one does reach one (rounding in a sum of a few terms).
 _WHOLE = 1.0 - 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class WeightedTrajectory(Trajectory):
     """A trajectory that also carries ρ_k = π(A_k|S_k)/μ(A_k|S_k), (T,), for learners that weight by it.
+
+    On a finite MDP it also says where it was: `states` and `actions`, (T,), the numbers of S_k and A_k.
 
     Examples
     --------
@@ -49,13 +54,17 @@ class WeightedTrajectory(Trajectory):
     >>> path = baird_star().trajectory(200, np.random.default_rng(0))
     >>> sorted(set(path.rho.round(4).tolist()))  # dashed 0/(6/7), solid 1/(1/7)
     [0.0, 7.0]
+    >>> bool((path.rho == 7.0 * path.actions).all())
+    True
     """
 
     rho: Array
+    states: Ints | None = None
+    actions: Ints | None = None
 
 
-@dataclass(frozen=True)
-class Path:
+@dataclass(frozen=True, eq=False)
+class Path(ByValue):
     """A walk of T steps: states and actions (T,), arrivals and the actions taken there (T,), ends (T,) of bool.
 
     Examples
@@ -72,8 +81,8 @@ class Path:
     ends: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Chain:
+@dataclass(frozen=True, eq=False)
+class Chain(ByValue):
     """What a walk needs: P(s'|s,a) (S, A, S), μ (S, A), the start law (S,), where episodes end, and a horizon.
 
     `horizon` is 0 where no episode is cut.
@@ -132,8 +141,8 @@ class Chain:
         return Path(states, actions, arrivals, next_actions, ends)
 
 
-@dataclass(frozen=True)
-class Tables:
+@dataclass(frozen=True, eq=False)
+class Tables(ByValue):
     """What a learner sees on a path: `phi` of each (state, action), what follows it, and ρ.
 
     phi : (S, A, d);  expected : (S, A, d) by departure, or (S, d) by arrival;  rewards : (S, A);  rho : (S, A).
@@ -163,10 +172,12 @@ class Tables:
             phi_next_expected=self.expected[here] if self.expected.ndim == 3 else self.expected[path.arrivals],
             ends=path.ends,
             rho=self.rho[here],
+            states=path.states,
+            actions=path.actions,
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FiniteDomain(Domain):
     """A `Domain` on a finite MDP that knows its walk, its tables and its true values.
 
@@ -179,7 +190,7 @@ class FiniteDomain(Domain):
 
     chain: Chain
     tables: Tables
-    values: Callable[[], Array]
+    values: Callable[[], Array] = field(compare=False)
     reading: str
 
     @property
@@ -198,8 +209,10 @@ def fixed_order_product(matrix: Array, columns: Array) -> Array:
 
 def _tables(features: Array, chain: Chain, pi: Array, rewards: Array, reading: str) -> Tables:
     n_states, n_actions = chain.mu.shape
-    if reading == "stacked":
-        blocks = np.eye(n_actions)[None, :, :, None] * features[:, None, None, :]
+    if reading in ON_PAIRS:
+        blocks = features
+        if reading == "stacked":
+            blocks = np.eye(n_actions)[None, :, :, None] * features[:, None, None, :]
         phi = blocks.reshape(n_states, n_actions, -1)
         expected = (pi[:, :, None] * phi).sum(axis=1)
     else:
@@ -222,12 +235,14 @@ def _problem(features: Array, chain: Chain, pi: Array, rewards: Array, gamma: fl
     p_mu: Array
     p_pi: Array
     p_trace: Array
-    if reading == "stacked":
+    if reading in ON_PAIRS:
         size = n_states * n_actions
         p_mu, p_pi = (
             (chain.transitions[:, :, :, None] * policy).reshape(size, size) for policy in (chain.mu, pi)
         )
-        rows = np.einsum("ab,sd->sabd", np.eye(n_actions), features).reshape(size, -1)
+        rows = features
+        if reading == "stacked":
+            rows = np.einsum("ab,sd->sabd", np.eye(n_actions), features).reshape(size, -1)
         start, reward = (chain.start[:, None] * chain.mu).ravel(), rewards.ravel()
         ends = np.repeat(chain.ends_on, n_actions)
     else:
@@ -287,14 +302,24 @@ def build(
     >>> coin.problem.fixed_point(0.0, 0.0).round(4).tolist(), coin.truth.tolist()
     ([1.0, 2.0], [1.0, 2.0])
     """
-    reading = check.choice("reading", reading, SIGMA_READINGS)
+    check.choice("reading", reading, SIGMA_READINGS)
+    return assemble(name, chain, pi, features, rewards, gamma, theta0, reading, values)
+
+
+def assemble(
+    name: str,
+    chain: Chain,
+    pi: Array,
+    features: Array,
+    rewards: Array,
+    gamma: float,
+    theta0: Array,
+    reading: str,
+    values: Callable[[], Array],
+) -> FiniteDomain:
+    """What `build` does, also for features of pairs, (S·A, d)."""
     tables = _tables(features, chain, pi, rewards, reading)
     blocks = chain.mu.shape[1] if reading == "stacked" else 1
-
-    def truth() -> Array:
-        q = values()
-        per_index = q.ravel() if reading == "stacked" else (pi * q).sum(axis=1)
-        return np.asarray(np.tile(per_index, chain.horizon + 1))
 
     return FiniteDomain(
         name=name,
@@ -303,9 +328,15 @@ def build(
         sampler=partial(_sample, chain, tables),
         chain=chain,
         tables=tables,
-        values=truth,
+        values=partial(_truth, values, pi, reading, chain.horizon),
         reading=reading,
     )
+
+
+def _truth(values: Callable[[], Array], pi: Array, reading: str, horizon: int) -> Array:
+    q = values()
+    per_index = q.ravel() if reading in ON_PAIRS else (pi * q).sum(axis=1)
+    return np.asarray(np.tile(per_index, horizon + 1))
 
 
 def _sample(chain: Chain, tables: Tables, steps: int, rng: np.random.Generator) -> WeightedTrajectory:

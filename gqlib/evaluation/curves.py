@@ -19,7 +19,7 @@ from scipy import stats
 
 from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.domains.finite import WeightedTrajectory
+from gqlib.domains.base import Trajectory
 from gqlib.evaluation.grids import significant
 from gqlib.evaluation.measures import empirical_moments, lstd
 from gqlib.evaluation.run import PredictionResult, histories, learn_on, run_prediction
@@ -51,11 +51,12 @@ def run_curves(settings: Mapping[str, PredictionSetting], runs: int, seed: int) 
     check.room("runs", runs, check.integer("runs", runs, low=1) * len(settings))
     found: dict[str, list[tuple[Array, int]]] = {label: [] for label in settings}
     for run in range(check.integer("runs", runs, low=1)):
-        walks: dict[tuple[object, ...], tuple[WeightedTrajectory, Array]] = {}
+        walks: dict[tuple[int, int], tuple[Trajectory, Array]] = {}
         for label, setting in settings.items():
-            key = (setting.domain, setting.options, setting.steps)
+            domain = setting.make_domain()  # the same object for the same name and options
+            key = (id(domain), setting.steps)
             if key not in walks:
-                path = fast.trajectory(setting.make_domain(), setting.steps, seed, run)
+                path = fast.trajectory(domain, setting.steps, seed, run)
                 walks[key] = path, fast.sigma_normals(setting.steps, seed, run)
             path, draws = walks[key]
             found[label].append(learn_on(setting, path, setting.schedule.values(path.ends, draws)))
@@ -166,5 +167,7 @@ def lstd_curve(setting: PredictionSetting, runs: int, seed: int, points: int = 1
     return np.array(rows)
 
 
-def _first(path: WeightedTrajectory, steps: int) -> WeightedTrajectory:
-    return WeightedTrajectory(**{field.name: getattr(path, field.name)[:steps] for field in fields(path)})
+def _first(path: Trajectory, steps: int) -> Trajectory:
+    """What moments need of the first steps."""
+    names = (field.name for field in fields(Trajectory))
+    return Trajectory(**{name: getattr(path, name)[:steps] for name in names})

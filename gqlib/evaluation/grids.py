@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.evaluation.measures import half_square, inverse_of_m, mixture_value
-from gqlib.evaluation.run import measured_problem, prepare
+from gqlib.evaluation.run import measured_problem, prepare, truth_of
 from gqlib.evaluation.setting import LEARNERS, PredictionSetting
 from gqlib.learners.sigma import DRAWN
 from gqlib.sweeps.results import Labelled
@@ -189,7 +189,7 @@ class _Late:
         self.inverse = inverse_of_m(problem)
         self.gram = np.diag(problem.xi / problem.xi.sum()) if problem.xi.ndim == 1 else problem.xi
         self.features = problem.features
-        self.truth = cell.make_domain().truth
+        self.truth = truth_of(cell.make_domain())
 
     def __call__(self, late: Array) -> tuple[Array, Array, Array]:
         values = late @ self.features.T

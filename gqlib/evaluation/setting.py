@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib.domains import baird_star, boyan_chain, cart_pole
-from gqlib.domains.cart_pole import CartPole
-from gqlib.domains.finite import FiniteDomain
+from gqlib.domains.base import Domain
 from gqlib.learners.sigma import SigmaFields
 from gqlib.sweeps.setting import Setting
 
+if TYPE_CHECKING:
+    from gqlib.fast.own import Learner
+
 __all__ = ["PredictionSetting"]
 
-DOMAINS: dict[str, Callable[..., FiniteDomain | CartPole]] = {
+DOMAINS: dict[str, Callable[..., Domain]] = {
     "baird_star": baird_star,
     "boyan_chain": boyan_chain,
     "cart_pole": cart_pole,
 }
-LEARNERS = ("gq", "semi-gradient", "tdc", "gtd2")
+LEARNERS = ("gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd")
+WITH_SIGMA = ("gq", "semi-gradient")  # the others weight by ρ and aim at π
 Options = tuple[tuple[str, Any], ...]
 
 
@@ -34,11 +38,14 @@ class PredictionSetting(SigmaFields, Setting):
 
     Parameters
     ----------
-    domain : {"baird_star", "boyan_chain", "cart_pole"}
+    domain : {"baird_star", "boyan_chain", "cart_pole"}, "module:function", or Domain
+        A domain of the paper, or a function that returns one of your own, or a `Domain` itself, such as
+        `gqlib.domains.own_domain` returns. A sweep stores settings, so there it should have a name.
     options : pairs (name, value)
-        Keyword arguments of the domain, including `reading`.
-    learner : {"gq", "semi-gradient", "tdc", "gtd2"}
-        TDC and GTD2 use importance weights and no σ.
+        Keyword arguments of the function, including `reading`.
+    learner : {"gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd"}, "module:name", or an object
+        The last four and TDC use importance weights and no σ. LSTD solves for the weights at each checkpoint, from all
+        steps so far. One of your own is a `gqlib.fast.own.Learner`.
     sigma, sigma_noise, sigma_drawn, sigma_clipped, sigma_ramp_to, sigma_decay
         The schedule of σ: see `gqlib.learners.sigma.Schedule`.
     lam, alpha, eta : float
@@ -47,6 +54,8 @@ class PredictionSetting(SigmaFields, Setting):
         Length of a run.
     kept : int
         Number of equal parts of a run after which θ is kept; it should divide `steps`.
+    kappa : float
+        The ridge of TDRC on ω.
 
     Examples
     --------
@@ -57,21 +66,35 @@ class PredictionSetting(SigmaFields, Setting):
     ((3, 5, 4), np.int64(0))
     >>> setting.checkpoints.tolist(), setting.schedule.mean, setting.make_domain().problem.d, len(setting.key)
     ([0, 50, 100, 150, 200], 0.5, 4, 64)
+    >>> PredictionSetting("my_domains:maze", learner="my_learners:mine").imported
+    ('my_domains:maze', 'my_learners:mine')
+    >>> setting.make_learner(), setting.aims_at_target, PredictionSetting("boyan_chain", learner="lstd").aims_at_target
+    ('gq', False, True)
     """
 
-    domain: str
+    LATER: ClassVar[tuple[str, ...]] = ("kappa",)
+    domain: str | Domain
     options: Options = ()
-    learner: str = "gq"
+    learner: str | Learner = "gq"
     sigma_ramp_to: float | None = None
     lam: float = 0.0
     alpha: float = 0.01
     eta: float = 1.0
     steps: int = 1000
     kept: int = 50
+    kappa: float = 1.0
 
     def __post_init__(self) -> None:
-        check.choice("domain", self.domain, tuple(DOMAINS))
-        check.choice("learner", self.learner, LEARNERS)
+        if not isinstance(self.domain, Domain):
+            _name("domain", self.domain, tuple(DOMAINS))
+        elif tuple(self.options):
+            raise ValueError(f"options is {check.brief(self.options)}; a domain that is made already should have none")
+        if isinstance(self.learner, str):
+            _name("learner", self.learner, LEARNERS)
+        else:
+            from gqlib.fast.own import Learner
+
+            check.instance("learner", self.learner, Learner)
         # What comes back from JSON is a list of lists.
         try:
             object.__setattr__(self, "options", tuple(sorted((str(name), value) for name, value in self.options)))
@@ -82,6 +105,7 @@ class PredictionSetting(SigmaFields, Setting):
             "lam": check.scalar("lam", self.lam, low=0.0, high=1.0),
             "alpha": check.scalar("alpha", self.alpha, low=0.0),
             "eta": check.scalar("eta", self.eta, low=0.0),
+            "kappa": check.scalar("kappa", self.kappa, low=0.0),
             "kept": kept,
             "steps": check.integer("steps", self.steps, low=kept),
         }
@@ -93,18 +117,68 @@ class PredictionSetting(SigmaFields, Setting):
             raise ValueError(f"steps is {self.steps}; it should be a multiple of kept, {self.kept}")
         self.check_sigma()
 
-    def make_domain(self) -> FiniteDomain | CartPole:
+    def make_domain(self) -> Domain:
         """The domain with its options (made once)."""
-        return make_domain(self.domain, self.options)
+        return self.domain if isinstance(self.domain, Domain) else make_domain(self.domain, self.options)
+
+    def make_learner(self) -> str | Learner:
+        """The learner: its name, or the object that holds its functions."""
+        if not isinstance(self.learner, str):
+            return self.learner
+        from gqlib.fast.own import EMPHATIC, TDRC, Learner
+
+        if ":" not in self.learner:
+            return TDRC if self.learner == "tdrc" else EMPHATIC if self.learner == "emphatic" else self.learner
+        found = _import("learner", self.learner)
+        check.instance("learner", found, Learner)
+        own: Learner = found
+        return own
+
+    @property
+    def aims_at_target(self) -> bool:
+        """Whether the learner weights by ρ and so aims at the value of π."""
+        if isinstance(self.learner, str) and self.learner in LEARNERS:
+            return self.learner not in WITH_SIGMA
+        learner = self.make_learner()
+        return not isinstance(learner, str) and learner.target
+
+    @cached_property
+    def key(self) -> str:
+        """The key by which a sweep stores the setting."""
+        for name in ("domain", "learner"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} is an object; in a setting that is stored it should be 'module:name'")
+        return super().key
+
+    @property
+    def imported(self) -> tuple[str, ...]:
+        """The domain and the learner, where they are not from gqlib."""
+        return tuple(name for name in (self.domain, self.learner) if isinstance(name, str) and ":" in name)
 
     @property
     def checkpoints(self) -> NDArray[np.intp]:
         """Steps after which θ is kept, (kept + 1,)."""
         return np.arange(self.kept + 1) * (self.steps // self.kept)
 
+
+def _name(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Refuse what is neither one of a few names nor ``module:name``."""
+    if not isinstance(value, str) or ":" not in value:
+        check.choice(name, value, known)
+
+
+def _import(name: str, path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{name} is {path!r}, which cannot be imported: {error}") from error
+
+
 @lru_cache(maxsize=32)
-def make_domain(name: str, options: Options) -> FiniteDomain | CartPole:
+def make_domain(name: str, options: Options) -> Domain:
     """The domain of that name with these options, made once."""
-    return DOMAINS[name](**dict(options))
-
-
+    made = DOMAINS[name] if name in DOMAINS else check.function("domain", _import("domain", name))
+    domain = made(**dict(options))
+    check.instance("domain", domain, Domain)
+    return domain

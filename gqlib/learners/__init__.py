@@ -10,6 +10,6 @@
 ``sigma``        ways to set σ over a run
 """
 
-from gqlib.learners.gq import gq_step, gq_step_lagged, mix, semi_gradient_step, v_vector
+from gqlib.learners.gq import gq_step, gq_step_lagged, gq_steps, mix, semi_gradient_step, v_vector
 
-__all__ = ["gq_step", "gq_step_lagged", "mix", "semi_gradient_step", "v_vector"]
+__all__ = ["gq_step", "gq_step_lagged", "gq_steps", "mix", "semi_gradient_step", "v_vector"]

@@ -150,7 +150,7 @@ class ExpectedErrorProblem(PredictionProblem):
     def _view(cls, problem: PredictionProblem, carried: Array) -> Self:
         chain = problem.p_pi
         view = cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
-        view._walked = problem.p_walk
+        object.__setattr__(view, "_walked", problem.p_walk)
         return view
 
     def gamma_v(self, sigma: float, lam: float) -> Array:

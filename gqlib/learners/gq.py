@@ -9,6 +9,7 @@ A step sees φ_k, R, φ_{k+1} and E_πφ(S_{k+1}, ·), the last two zero where a
     θ_{k+1} = θ_k + α(δ_k e_k − γ v ω_k)                                        (26)
 
 The functions are pure: arrays in, new arrays out. Any finite σ will do, since the paper's dynamic σ can leave [0, 1].
+Checks take most of the time of a step; `gq_steps` checks a whole trajectory once, and its numbers are the same.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 from gqlib import _validate as check
 from gqlib._validate import Array
 
-__all__ = ["gq_step", "gq_step_lagged", "mix", "semi_gradient_step", "v_vector"]
+__all__ = ["gq_step", "gq_step_lagged", "gq_steps", "mix", "semi_gradient_step", "v_vector"]
 
 
 def mix(sigma: float, phi_next: Array, phi_next_expected: Array) -> Array:
@@ -117,13 +118,99 @@ def gq_step(
     theta, omega, trace, phi, phi_next, phi_next_expected = check.vectors(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
+    theta, omega, trace, delta = _gq(
+        theta, omega, trace, phi, reward, phi_next, phi_next_expected, sigma, lam, gamma, alpha, beta
+    )
+    check.finite(theta=theta, omega=omega)
+    return theta, omega, trace, delta
+
+
+def _gq(
+    theta: Array, omega: Array, trace: Array, phi: Array, reward: float, phi_next: Array, phi_next_expected: Array,
+    sigma: float, lam: float, gamma: float, alpha: float, beta: float,
+) -> tuple[Array, Array, Array, float]:  # fmt: skip
+    """The mathematics of `gq_step`, of arguments that were checked."""
     trace = gamma * lam * trace + phi
     delta = reward + gamma * (theta @ mix(sigma, phi_next, phi_next_expected)) - theta @ phi
     v_omega = v_vector(sigma, lam, phi_next, phi_next_expected) * (trace @ omega)
     theta = theta + alpha * (delta * trace - gamma * v_omega)
     omega = omega + beta * (delta * trace - phi * (phi @ omega))
-    check.finite(theta=theta, omega=omega)
     return theta, omega, trace, float(delta)
+
+
+def gq_steps(
+    theta: ArrayLike,
+    omega: ArrayLike,
+    trace: ArrayLike,
+    phi: ArrayLike,
+    reward: ArrayLike,
+    phi_next: ArrayLike,
+    phi_next_expected: ArrayLike,
+    ends: ArrayLike | None = None,
+    *,
+    sigma: float,
+    lam: float,
+    gamma: float,
+    alpha: float,
+    beta: float,
+) -> tuple[Array, Array, Array, Array]:
+    """Many steps of `gq_step`, one after the other, with the same numbers: what is checked is checked once.
+
+    Parameters
+    ----------
+    theta, omega, trace : array_like, (d,)
+        Where it starts.
+    phi, phi_next, phi_next_expected : array_like, (T, d)
+    reward : array_like, (T,)
+    ends : array_like of bool, (T,), optional
+        Where an episode ends after the step, and the trace is forgotten.
+
+    Returns
+    -------
+    thetas : ndarray, (T, d)
+        θ after each step.
+    omega, trace : ndarray, (d,)
+        As they are at the end.
+    deltas : ndarray, (T,)
+
+    Raises
+    ------
+    Diverged
+        (a ValueError) where numbers overflow; it names the step.
+
+    Examples
+    --------
+    >>> from gqlib.domains import two_state
+    >>> path = two_state(0.9).trajectory(500, np.random.default_rng(0))
+    >>> seen = (path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends)
+    >>> thetas, *_ = gq_steps([2.0, 0.0], [0.0, 0.0], [0.0, 0.0], *seen, sigma=0.5, lam=0.9, gamma=0.9,
+    ...                       alpha=0.01, beta=0.01)
+    >>> thetas.shape, thetas[0].round(4).tolist()
+    ((500, 2), [1.992, 0.0])
+    """
+    sigma, lam, gamma, alpha, beta = check.numbers(sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    theta, omega, trace = check.vectors(theta=theta, omega=omega, trace=trace)
+    rows = check.array("phi", phi, (None, len(theta)), largest=np.inf)
+    after = check.array("phi_next", phi_next, rows.shape, largest=np.inf)
+    expected = check.array("phi_next_expected", phi_next_expected, rows.shape, largest=np.inf)
+    rewards = check.array("reward", reward, (len(rows),), largest=np.inf).tolist()
+    over = np.zeros(len(rows), dtype=bool) if ends is None else np.asarray(ends)
+    if over.dtype != bool or over.shape != (len(rows),):
+        raise ValueError(f"ends is {check.brief(ends)}; it should have {len(rows)} entries, each True or False")
+    thetas, deltas = np.empty(rows.shape), np.empty(len(rows))
+    rates, none = (sigma, lam, gamma, alpha, beta), np.zeros_like(trace)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k, (r, end) in enumerate(zip(rewards, over.tolist(), strict=True)):
+            theta, omega, trace, deltas[k] = _gq(theta, omega, trace, rows[k], r, after[k], expected[k], *rates)
+            thetas[k] = theta
+            if end:
+                trace = none
+    # What is not finite stays so, in θ or in ω.
+    if not (np.isfinite(theta).all() and np.isfinite(omega).all()):
+        lost = np.flatnonzero(~(np.isfinite(thetas).all(axis=1) & np.isfinite(deltas)))
+        step = int(lost[0]) if len(lost) else len(rows) - 1
+        raise check.Diverged(f"theta overflows in step {step}; weights, features and rates should be smaller")
+    return thetas, omega, trace, deltas
 
 
 def gq_step_lagged(

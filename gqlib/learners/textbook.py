@@ -248,7 +248,7 @@ class TextbookProblem(TracedProblem):
         off = np.abs(problem.p_mu * importance_ratios(mu, pi).ravel() - problem.p_pi).max()
         if off > check.PROBABILITY_TOLERANCE:
             raise ValueError(f"mu and pi miss the chains of problem by {off:.2g}; they should be its own policies")
-        made.own_sigma = sigma
+        object.__setattr__(made, "own_sigma", sigma)  # made just now, and nobody else's yet
         return made
 
     def _own(self, sigma: float) -> None:

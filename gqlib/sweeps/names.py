@@ -31,6 +31,7 @@ class SweepError(Exception):
 
 
 _CAR, _TWO, _GRID = "gqlib.experiments.mountain_car", "gqlib.experiments.figure2", "gqlib.evaluation.grids"
+_TODAY = "gqlib.experiments.today"
 _REPORTS, _KEPT = "gqlib.experiments.reports", "gqlib.experiments.kept"
 
 TABLE: dict[str, dict[str, str]] = {
@@ -38,16 +39,22 @@ TABLE: dict[str, dict[str, str]] = {
         "control": f"{_KEPT}:control_runs",
         "control grid": "gqlib.control.grids:control_grid_runs",
         "curve": "gqlib.evaluation.curves:curve_runs",
+        "any environment": "gqlib.engine.runs:engine_runs",
         "grid": f"{_GRID}:grid_runs",
         "gym": "gqlib.control.gym:gym_runs",
+        "map": f"{_TODAY}:map_point",
+        "runs of today": f"{_TODAY}:method_runs",
         "two-state": f"{_TWO}:two_state_runs",
     },
     "setting": {
         "control": "gqlib.control.setting:ControlSetting",
         "control grid": "gqlib.control.grids:ControlGrid",
         "curve": "gqlib.evaluation.setting:PredictionSetting",
+        "any environment": "gqlib.engine.runs:EngineSetting",
         "grid": f"{_GRID}:GridSetting",
         "gym": "gqlib.control.gym:GymSetting",
+        "map": f"{_TODAY}:MapSetting",
+        "runs of today": f"{_TODAY}:RunSetting",
         "two-state": f"{_TWO}:TwoStateSetting",
     },
     "summary": {
@@ -60,13 +67,14 @@ TABLE: dict[str, dict[str, str]] = {
         "everything": "gqlib.sweeps.results:keep_all",
         "cells": f"{_GRID}:cell_summary",
         "grid": f"{_GRID}:grid_summary",
+        "map": f"{_TODAY}:map_summary",
+        "runs of today": f"{_TODAY}:method_summary",
         "scores": f"{_GRID}:score_summary",
         "two-state": f"{_TWO}:two_state_summary",
     },
     "finish": {
         "cases": f"{_REPORTS}:pooled_cases",
         "open choices": f"{_CAR}:label_open_choices",
-        "variations": f"{_CAR}:label_variations",
     },
     "report": {
         "cases": f"{_REPORTS}:pooled_report",
@@ -89,13 +97,17 @@ TABLE: dict[str, dict[str, str]] = {
         "fig5": f"{_CAR}:fig5",
         "table1": f"{_CAR}:table1",
         "table2": f"{_CAR}:table2",
-        "sensitivity": f"{_CAR}:sensitivity",
         "sensitivity-by-cell": f"{_CAR}:sensitivity_by_cell",
         "coders": "gqlib.experiments.coders:both_coders",
         "control-search": "gqlib.experiments.tuning:control_search",
         "control-wide": "gqlib.experiments.tuning:control_wide",
         "control-tuned": "gqlib.experiments.tuning:control_tuned",
         "control-tuned-rltoolkit": "gqlib.experiments.tuning:control_tuned_rltoolkit",
+        "control-search-rltoolkit": "gqlib.experiments.retuning:control_search_rltoolkit",
+        "control-retuned": "gqlib.experiments.retuning:control_retuned",
+        "today": f"{_TODAY}:today",
+        "today-sigma": f"{_TODAY}:today_sigma",
+        "today-figure1": f"{_TODAY}:today_figure1",
     },
 }
 

@@ -68,21 +68,23 @@ def estimating(
 
 
 @contextlib.contextmanager
-def showing(name: str, done: int, total: int, progress: bool | None) -> Iterator[Callable[[int], Any]]:
+def showing(
+    name: str, done: int, total: int, progress: bool | None, unit: str = "runs"
+) -> Iterator[Callable[[int], Any]]:
     """Yield what to call with the number of runs that were just finished; `progress` is that of `run_sweep`."""
     notebook = type(sys.stderr).__module__.startswith("ipykernel.")
     if progress is None and not sys.stderr.isatty() and not notebook:
-        yield _lines(name, done, total)
+        yield _lines(name, done, total, unit=unit)
         return
     from tqdm import tqdm
 
     wait = NOTEBOOK_DELAY if notebook and progress is None else 0.0
-    with tqdm(total=total, initial=done, desc=name, unit=" runs", disable=progress is False, delay=wait) as bar:
+    with tqdm(total=total, initial=done, desc=name, unit=f" {unit}", disable=progress is False, delay=wait) as bar:
         yield bar.update
 
 
 def _lines(
-    name: str, done: int, total: int, clock: Callable[[], float] = time.monotonic
+    name: str, done: int, total: int, clock: Callable[[], float] = time.monotonic, unit: str = "runs"
 ) -> Callable[[int], None]:
     begin, before, said = clock(), done, clock()
 
@@ -95,7 +97,7 @@ def _lines(
             rate = (done - before) / (now - begin)
             left = duration((total - done) / rate)
             print(
-                f"{name}: {done:,} of {total:,} runs, {rate:.3g} a second, {left} to go", file=sys.stderr, flush=True
+                f"{name}: {done:,} of {total:,} {unit}, {rate:.3g} a second, {left} to go", file=sys.stderr, flush=True
             )
 
     return advance

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import resource_tracker
 from typing import Any, Protocol
 
 from gqlib.sweeps.names import SweepError
@@ -137,6 +136,8 @@ def _interrupts_held() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    from multiprocessing import resource_tracker  # here, since a browser has no processes
+
     resource_tracker.ensure_running()  # starting it lifts the block, so it goes first
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:

@@ -1,0 +1,126 @@
+"""Objects: a short repr and a table in notebooks, equality and hashing by content, pickling, problems that stay."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gqlib
+from gqlib import FiniteMDP, PredictionProblem, domains
+from gqlib._objects import signature
+from gqlib.domains.random_walk import random_walk
+from gqlib.learners.corrected import CorrectedProblem
+
+MAKERS = {
+    "two_state": lambda: domains.two_state(0.9),
+    "two_state, terminal": lambda: domains.two_state(0.9, "terminal"),
+    "baird_star": domains.baird_star,
+    "baird_star, stacked": lambda: domains.baird_star(reading="stacked"),
+    "boyan_chain": domains.boyan_chain,
+    "boyan_chain, cut": lambda: domains.boyan_chain(end="absorb", episode_steps=5),
+    "cart_pole": domains.cart_pole,
+    "machine": domains.machine,
+    "random_walk": random_walk,
+    "problem": lambda: domains.two_state(0.9).problem,
+    "view": lambda: CorrectedProblem.of(domains.two_state(0.9).problem),
+    "mdp": lambda: FiniteMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], 0.5),
+    "trajectory": lambda: domains.two_state(0.9).trajectory(50, np.random.default_rng(0)),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_is_made_twice_is_equal_hashes_alike_and_survives_pickling_and_copying(name):
+    one, two = MAKERS[name](), MAKERS[name]()
+    assert one is not two
+    for other in (two, pickle.loads(pickle.dumps(one)), copy.copy(one), copy.deepcopy(one)):
+        assert one == other
+        assert hash(one) == hash(other)
+    assert one != "something else"
+    assert all(one != MAKERS[key]() for key in MAKERS if key != name)
+    if hasattr(one, "trajectory"):
+        again = pickle.loads(pickle.dumps(one))
+        first, second = (each.trajectory(40, np.random.default_rng(3)) for each in (one, again))
+        assert first == second
+        assert first != one.trajectory(40, np.random.default_rng(4))
+        if hasattr(one, "truth"):
+            np.testing.assert_array_equal(one.truth, again.truth)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_repr_is_short_and_names_the_class(name):
+    made = MAKERS[name]()
+    if name != "random_walk":
+        assert len(repr(made)) < 160
+    assert repr(made).startswith(type(made).__name__ + "(")
+
+
+@pytest.mark.parametrize("array", ["features", "p_mu", "p_pi", "p_trace", "rewards", "xi"])
+def test_a_problem_does_not_change(array):
+    problem = MAKERS["problem"]()
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(problem, array)[...] = 0.0
+    with pytest.raises(AttributeError, match=f"PredictionProblem does not change; {array} should be given"):
+        setattr(problem, array, 0.0)
+    with pytest.raises(AttributeError, match="does not change"):
+        delattr(problem, array)
+    assert problem == MAKERS["problem"]()
+
+
+def test_what_a_problem_was_made_from_can_change_without_it():
+    phi, chain, reward, xi = np.eye(2), np.full((2, 2), 0.5), np.ones(2), np.full(2, 0.5)
+    problem = PredictionProblem(phi, chain, chain, reward, xi, 0.9)
+    before = pickle.dumps(problem)
+    for array in (phi, chain, reward, xi):
+        array += 1.0
+    assert pickle.loads(before) == problem
+    moves = np.ones((1, 2, 1))
+    mdp = FiniteMDP(moves, [[0.0, 1.0]], 0.5)
+    moves *= 0.0
+    assert mdp == MAKERS["mdp"]()
+    with pytest.raises(AttributeError, match="FiniteMDP does not change; gamma"):
+        mdp.gamma = 0.9
+    with pytest.raises(ValueError, match="read-only"):
+        mdp.is_terminal[0] = True
+
+
+def test_signatures_tell_apart_what_differs():
+    values = [np.zeros(2), np.zeros((2, 1)), np.zeros(2, dtype=np.float32), [0.0, 0.0], (0.0, 0.0), {"a": np.zeros(2)},
+              np.array([0.0, np.nan])]  # fmt: skip
+    assert len({signature(value) for value in values}) == len(values)
+    assert signature(np.array([np.nan])) == signature(np.array([np.nan]))
+
+
+def test_the_table_of_a_problem_has_its_sizes_ranks_and_stability():
+    table = MAKERS["problem"]()._repr_html_()
+    for row in ("<th scope=\"row\">indices n</th><td>4</td>", "<th scope=\"row\">γ</th><td>0.9</td>",
+                "<th scope=\"row\">rank of A, λ = 0</th><td>2</td><td>2</td><td>2</td>",
+                "<th scope=\"row\">mean of TD, λ = 0</th><td>unstable</td><td>stable</td><td>stable</td>"):  # fmt: skip
+        assert row in table
+    star = domains.baird_star(reading="stacked").problem
+    unstable = [
+        np.linalg.eigvals(star.row_basis @ star.A(sigma, lam) @ star.row_basis.T).real.max() > 1e-9
+        for lam in (0.0, 0.9) for sigma in (0.0, 0.5, 1.0)
+    ]  # fmt: skip
+    assert star._repr_html_().count("<td>unstable</td>") == sum(unstable)
+    # at λ = γ = 1 nothing can be said, and the table is there all the same
+    loop = PredictionProblem(np.eye(1), [[1.0]], [[1.0]], [0.0], [1.0], 1.0)
+    assert "<td>on the border</td>" in loop._repr_html_()
+    assert domains.two_state(0.9)._repr_html_().startswith("<p>two-state (continuing)</p><table>")
+    assert "<th scope=\"row\">terminal states</th><td>0</td>" in MAKERS["mdp"]()._repr_html_()
+
+
+def test_the_package_shows_its_modules_and_loads_none_of_them():
+    shown = dir(gqlib)
+    assert {"FiniteMDP", "PredictionProblem", "stability", "control", "optimal", "tiles3", "cli"} <= set(shown)
+    assert not [name for name in shown if name in ("_validate", "_objects", "importlib", "pkgutil")]
+    code = (
+        "import sys, gqlib; dir(gqlib); before = set(sys.modules);"
+        "assert not {'numba', 'sympy', 'matplotlib', 'xarray', 'gqlib.stability'} & before;"
+        "print(gqlib.stability.spectral_abscissa([[-2.0]])); gqlib.no_such_module"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "-2.0\n"
+    assert done.stderr.endswith("AttributeError: module 'gqlib' has no attribute 'no_such_module'\n")

@@ -1,0 +1,116 @@
+"""Optimal values: by two iterations, by linear programming, and by trying every policy."""
+
+import itertools
+
+import gymnasium
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from gqlib import FiniteMDP
+from gqlib.domains import random_mdp
+from gqlib.optimal import Optimum, policy_iteration, value_iteration
+
+
+def programmed(mdp):
+    """v*, as the least v with v ≥ r + γPv: a linear programme."""
+    n, a = mdp.n_states, mdp.n_actions
+    use = ~np.repeat(mdp.is_terminal, a)
+    moves = np.where(mdp.is_terminal, 0.0, mdp.transitions).reshape(n * a, n)
+    left = (mdp.gamma * moves - np.repeat(np.eye(n), a, axis=0))[use]
+    ends = {"A_eq": np.eye(n)[mdp.is_terminal], "b_eq": np.zeros(len(mdp.terminal))} if mdp.terminal else {}
+    found = linprog(np.ones(n), A_ub=left, b_ub=-mdp.rewards.ravel()[use], bounds=(None, None), **ends)
+    return found.x
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_iterations_find_what_a_linear_programme_and_all_policies_give(seed):
+    mdp = random_mdp(np.random.default_rng(seed), 4, 3, gamma=0.9)
+    exact, near = policy_iteration(mdp), value_iteration(mdp, 1e-9)
+    np.testing.assert_allclose(exact.v, programmed(mdp), atol=1e-7)
+    assert np.abs(near.q - exact.q).max() <= near.bound <= 1e-9
+    every = [mdp.v(np.eye(3)[list(choice)]) for choice in itertools.product(range(3), repeat=4)]
+    np.testing.assert_allclose(exact.v, np.max(every, axis=0), atol=1e-12)
+    np.testing.assert_allclose(mdp.v(exact.policy), exact.v, atol=1e-12)
+    np.testing.assert_array_equal(exact.policy, near.policy)
+    # Bellman's equation, and nothing less
+    np.testing.assert_allclose(exact.q, mdp.rewards + 0.9 * mdp.transitions @ exact.v, atol=1e-12)
+
+
+def test_the_bound_of_value_iteration_holds_at_every_tolerance():
+    mdp = random_mdp(np.random.default_rng(7), 6, 2, gamma=0.95)
+    exact = policy_iteration(mdp).q
+    for tolerance in (1.0, 1e-2, 1e-4, 1e-8):
+        found = value_iteration(mdp, tolerance)
+        assert np.abs(found.q - exact).max() <= found.bound <= tolerance
+        assert np.abs(found.q - exact).max() > 1e-4 * tolerance  # the bound is not idle
+
+
+def test_the_lake_and_the_cliff_have_their_known_values():
+    lake = policy_iteration(FiniteMDP.from_gym(gymnasium.make("FrozenLake-v1", is_slippery=False), 0.9))
+    assert lake.v[0] == pytest.approx(0.9**5)  # six steps to the goal, which pays 1
+    slippery = FiniteMDP.from_gym(gymnasium.make("FrozenLake-v1"), 1.0)
+    assert policy_iteration(slippery).v[0] == pytest.approx(14 / 17)
+    cliff = policy_iteration(FiniteMDP.from_gym(gymnasium.make("CliffWalking-v1"), 1.0))
+    assert cliff.v[36] == pytest.approx(-13)  # one up, eleven along, one down
+    taxi = FiniteMDP.from_gym(gymnasium.make("Taxi-v4"), 0.99)
+    np.testing.assert_allclose(policy_iteration(taxi).q, value_iteration(taxi, 1e-7).q, atol=1e-7)
+
+
+def test_an_agent_learns_the_optimum_that_is_computed():
+    from gqlib.control.agent import Agent
+    from gqlib.control.gym import evaluate, features_of, play
+    from gqlib.control.schedules import Anneal
+
+    env = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    best = policy_iteration(FiniteMDP.from_gym(env, 0.95))
+    agent = Agent(features_of(env), np.random.default_rng(1), alpha=0.5, eta=0.0, lam=0.5, gamma=0.95, target="greedy",
+                  epsilon=Anneal(1.0, 0.1, 300, by="episode"))  # fmt: skip
+    play(env, agent, 400, seed=0)
+    along = evaluate(env, None, 1, seed=0, policy=lambda state: int(best.policy[state].argmax()))
+    assert evaluate(env, agent, 1, seed=0) == along
+    assert agent.values(0).max() == pytest.approx(best.v[0], rel=0.01)
+
+
+def test_refusals():
+    for_ever = FiniteMDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0]] * 2], [[1.0, 0.0], [0.0, 0.0]], 1.0, terminal=[1])
+    with pytest.raises(ValueError, match=r"gamma 1\.0 and a policy that never ends"):
+        policy_iteration(for_ever)
+    with pytest.raises(ValueError, match="policy_iteration takes it"):
+        value_iteration(for_ever)
+    with pytest.raises(ValueError, match="tolerance is 1e-300"):
+        value_iteration(random_mdp(np.random.default_rng(0), 3, 2, gamma=0.9), 1e-300)
+
+    class Env:
+        P = {0: {0: [(1.0, 1, 0.0, True)], 1: [(1.0, 1, 0.0, False)]}, 1: {0: [(1.0, 0, 0.0, False)]}}  # noqa: RUF012
+
+    with pytest.raises(ValueError, match="env ends only some of the episodes that reach state 1"):
+        FiniteMDP.from_gym(Env(), 0.9)
+    with pytest.raises(ValueError, match=r"env\.unwrapped\.P"):
+        FiniteMDP.from_gym(gymnasium.make("CartPole-v1"), 0.9)
+
+
+def test_an_optimum_is_told_in_a_line():
+    assert repr(Optimum(np.ones((2, 1)), np.array([1.0, 3.0]), np.ones((2, 1)), 4, 0.0)) == (
+        "Optimum(2 states, 4 iterations, v from 1 to 3)"
+    )
+
+
+def test_the_mdp_of_an_environment_is_what_it_samples():
+    env = gymnasium.make("FrozenLake-v1", max_episode_steps=10**6)
+    mdp, rng = FiniteMDP.from_gym(env, 0.9), np.random.default_rng(0)
+    seen, paid = np.zeros((16, 4, 16)), np.zeros((16, 4))
+    state, _ = env.reset(seed=0)
+    for _ in range(20_000):
+        action = int(rng.integers(4))
+        after, reward, ended, _, _ = env.step(action)
+        seen[state, action, after] += 1
+        paid[state, action] += reward
+        assert ended == mdp.is_terminal[after]
+        state = env.reset()[0] if ended else after
+    counts = seen.sum(axis=2)
+    often = counts > 200
+    assert often.sum() >= 20
+    for row, moves in zip(seen[often] / counts[often][:, None], mdp.transitions[often], strict=True):
+        assert np.abs(row - moves).max() < 0.12
+    assert (np.abs(paid / np.maximum(counts, 1) - mdp.rewards)[often] < 0.12).all()
