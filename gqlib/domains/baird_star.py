@@ -13,6 +13,8 @@ Features of a corner: φ(s_i) = 2ε_i + ε_{n+1}. Of the centre:
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from gqlib import _validate as check
@@ -71,4 +73,4 @@ def baird_star(
     mdp = FiniteMDP(transitions, np.zeros((n, 2)), gamma)
     chain = Chain(mdp.transitions, mu, start=np.full(n, 1.0 / n), ends_on=np.zeros(n, dtype=bool))
     name = f"baird_star({features}, {n} states, {reading}, gamma={gamma:g})"
-    return build(name, chain, pi, phi, mdp.rewards, gamma, theta0, reading, lambda: mdp.q(pi))
+    return build(name, chain, pi, phi, mdp.rewards, gamma, theta0, reading, partial(mdp.q, pi))

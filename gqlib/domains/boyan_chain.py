@@ -17,6 +17,8 @@ As printed, s_n is absorbing, so the only stationary law puts all its weight on 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from gqlib import _validate as check
@@ -116,8 +118,10 @@ def boyan_chain(
         horizon=episode_steps or 0,
     )
     name = f"boyan_chain({n} states, {end}, {terminal_features} end, {reading}, gamma={gamma:g})"
-
-    def values() -> Array:
-        return FiniteMDP(transitions, rewards, gamma, terminal=() if end == "jump" else (n - 1,)).q(only)
-
+    values = partial(_values, transitions, rewards, gamma, () if end == "jump" else (n - 1,))
     return build(name, chain, only, phi, rewards, gamma, np.zeros(FEATURE_COUNT), reading, values)
+
+
+def _values(transitions: Array, rewards: Array, gamma: float, terminal: tuple[int, ...]) -> Array:
+    """The q of the only policy there is, (n, 1); built when it is asked for, since at γ = 1 it may not exist."""
+    return FiniteMDP(transitions, rewards, gamma, terminal=terminal).q(np.ones((len(rewards), 1)))

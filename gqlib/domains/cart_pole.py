@@ -23,6 +23,7 @@ from math import sqrt
 import numpy as np
 
 from gqlib import _validate as check
+from gqlib._objects import ByValue
 from gqlib._validate import Array
 from gqlib.domains.base import Domain
 from gqlib.domains.finite import WeightedTrajectory
@@ -76,8 +77,8 @@ def riccati_gain(gamma: float) -> Array:
     return np.asarray(gain[0])
 
 
-@dataclass(frozen=True)
-class Walker:
+@dataclass(frozen=True, eq=False)
+class Walker(ByValue):
     """A walk and what a learner sees of it, in plain numbers and in a fixed order of operations.
 
     ρ = ratio[0]·exp(−ratio[1]·z²) for the standardised noise z of an action; `scale` (d,) is what the constant (if
@@ -149,7 +150,7 @@ def exp_of_negative(x: Array) -> Array:
     return np.asarray(np.ldexp(total, -halvings.astype(np.int64)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CartPole(Domain):
     """The cart-pole `Domain`; `truth` holds the coefficients of v^π on the basis (1, s_i s_j).
 

@@ -6,6 +6,8 @@ give nearly deterministic rows. Transitions keep a share of the uniform law, so 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -119,10 +121,13 @@ def domain_on_pairs(
     phi, rewards = problem.features, mdp.rewards.ravel()
     expected = np.einsum("sa,sad->sd", mdp.policy(pi, "pi"), phi.reshape(mdp.n_states, mdp.n_actions, -1))
 
-    def sample(steps: int, rng: np.random.Generator) -> Trajectory:
-        path = sample_chain(problem.p_mu, problem.xi, steps, rng)
-        pair, after = path[:-1], path[1:]
-        no_end = np.zeros(steps, dtype=bool)
-        return Trajectory(phi[pair], rewards[pair], phi[after], expected[after // mdp.n_actions], no_end)
+    tables = (np.repeat(expected, mdp.n_actions, axis=0), rewards)
+    return Domain("finite MDP on pairs", problem, check.frozen(first), partial(_sample, problem, *tables))
 
-    return Domain("finite MDP on pairs", problem, check.frozen(first), sample)
+
+def _sample(
+    problem: PredictionProblem, expected: Array, rewards: Array, steps: int, rng: np.random.Generator
+) -> Trajectory:
+    path = sample_chain(problem.p_mu, problem.xi, steps, rng)
+    pair, after, phi = path[:-1], path[1:], problem.features
+    return Trajectory(phi[pair], rewards[pair], phi[after], expected[after], np.zeros(steps, dtype=bool))

@@ -17,10 +17,13 @@ The paper does not say whether the example is episodic, and Figure 2 depends on 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
+from gqlib._validate import Array
 from gqlib.domains.base import Domain, Trajectory, sample_chain
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
@@ -75,16 +78,20 @@ def two_state(
     if reading == "terminal":
         p_mu, p_pi = survive, p_pi * (np.arange(4) != LAST_PAIR)[:, None]
     problem = PredictionProblem(phi, p_mu, p_pi, reward, xi, gamma, p_trace=survive)
-    expected = p_pi @ phi  # E_πφ(S', ·) is deterministic here: every pair leads to one state
-
-    def sample(steps: int, rng: np.random.Generator) -> Trajectory:
-        path = sample_chain(survive, begin, steps, rng)
-        behind = rng.integers(2, size=steps)  # the action that μ takes beyond an end
-        pair, after = path[:-1], path[1:]
-        ends = (pair == LAST_PAIR) & (reading != "continuing")
-        sampled = phi[np.where(ends, 2 + behind, after)]
-        if reading == "terminal":
-            sampled = np.where(ends[:, None], 0.0, sampled)
-        return Trajectory(phi[pair], reward[pair], sampled, expected[pair], ends)
-
+    sample = partial(_sample, problem, begin, reading)
     return Domain(f"two-state ({reading})", problem, check.frozen(np.array([2.0, 0.0])), sample)
+
+
+def _sample(
+    problem: PredictionProblem, begin: Array, reading: str, steps: int, rng: np.random.Generator
+) -> Trajectory:
+    phi = problem.features
+    path = sample_chain(problem.p_trace, begin, steps, rng)
+    behind = rng.integers(2, size=steps)  # the action that μ takes beyond an end
+    pair, after = path[:-1], path[1:]
+    ends = (pair == LAST_PAIR) & (reading != "continuing")
+    sampled = phi[np.where(ends, 2 + behind, after)]
+    if reading == "terminal":
+        sampled = np.where(ends[:, None], 0.0, sampled)
+    expected = problem.p_pi @ phi  # E_πφ(S', ·) is deterministic here: every pair leads to one state
+    return Trajectory(phi[pair], problem.rewards[pair], sampled, expected[pair], ends)

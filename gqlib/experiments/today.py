@@ -1,0 +1,469 @@
+r"""Where it stands today: exact maps of every method on every problem, and runs that are held to published ones.
+
+- ``today``: at each (problem, method, λ) and ratio η the abscissa, the largest step, the error of the fixed point and
+  the price of speed; η*; the least error after 2¹⁰ steps over α at η = 1. No random number is drawn.
+- ``today-sigma``: the same for the textbook's GQ(σ, λ) at six σ, which the successor's abstract determines.
+- ``today-figure1``: Figure 1 of the TDRC paper at the step sizes of its public script.
+
+*Figure 1's readings*, from the script (rlai-lab/Regularized-GradientTD, experiments/prediction/figure1.py; no licence,
+so its facts only). The star is the classical one, started in its centre. Its Boyan chain has thirteen states of which
+the eleventh always steps on, no discount, and value zero at the end, but the RMSPBE that it reports is built from other
+matrices: there the row of the eleventh state sums to 1.5 and its reward is −2, the end counts as a state with features
+of its own, and every state has weight 1/13. `script_matrices` are those; `Task` gives the sampled problem's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from gqlib import _validate as check
+from gqlib import seeds
+from gqlib._validate import Array
+from gqlib.domains import baird_star, boyan_chain, collision, collision_features, five_state_walk, random_mdp
+from gqlib.domains.boyan_chain import triangles
+from gqlib.domains.machine import CREW, PLAN, WEAR, machine, machine_mdp
+from gqlib.domains.random_problems import random_policy
+from gqlib.domains.two_state import FEATURES, MU, PI
+from gqlib.mdp import FiniteMDP
+from gqlib.methods import METHODS, Method, Task, eta_star, limits, means, run_method
+from gqlib.methods.limits import error_after
+from gqlib.sweeps.results import Labelled
+from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.store import Arrays
+from gqlib.sweeps.sweep import Experiment
+
+__all__ = [
+    "ETAS",
+    "FIGURE1",
+    "LAMS",
+    "PROBLEMS",
+    "SCRIPT_AREAS",
+    "SEED",
+    "MapSetting",
+    "RunSetting",
+    "map_point",
+    "map_summary",
+    "method_of",
+    "method_runs",
+    "method_summary",
+    "problem",
+    "script_matrices",
+    "today",
+    "today_figure1",
+    "today_sigma",
+]
+
+LAMS = (0.0, 0.4, 0.8, 0.9, 0.95, 1.0)
+ETAS = tuple(2.0**k for k in (-6, -3, 0, 3, 6))
+SIGMAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+ALPHAS = tuple(2.0**-k for k in range(12, -1, -1))  # over which the error after 2¹⁰ steps is least
+DOUBLINGS = 10
+SEED = 2020  # the year of TDRC
+VERSION, MAPS = "1", "2"  # of runs and of maps
+DIGITS, ZERO = 4, 1e-9  # of what a map keeps
+TEXTBOOK = "GQ(½, λ) textbook"
+
+# Step sizes of the script, by problem and method; steps of a run.
+FIGURE1: dict[str, tuple[int, dict[str, float]]] = {
+    "walk, tabular": (3000, dict.fromkeys(("TD(λ)", "TDRC(λ)", "GTD2(λ)", "HTD(λ)", "V-trace(λ)"), 2.0**-5)
+                      | {"TDC(λ)": 2.0**-4}),
+    "walk, dependent": (3000, dict.fromkeys(("TD(λ)", "TDRC(λ)", "HTD(λ)", "V-trace(λ)"), 2.0**-5)
+                        | {"TDC(λ)": 2.0**-4, "GTD2(λ)": 2.0**-4}),
+    "walk, inverted": (3000, dict.fromkeys(("TD(λ)", "TDRC(λ)", "TDC(λ)", "GTD2(λ)", "HTD(λ)", "V-trace(λ)"), 2.0**-3)),
+    "Boyan, script": (10_000, dict.fromkeys(("TD(λ)", "TDRC(λ)", "HTD(λ)", "V-trace(λ)"), 2.0**-4)
+                      | {"TDC(λ)": 0.5, "GTD2(λ)": 0.5}),
+    "star": (20_000, dict.fromkeys(("TD(λ)", "TDC(λ)", "GTD2(λ)", "HTD(λ)", "V-trace(λ)"), 2.0**-8)
+             | {"TDRC(λ)": 2.0**-6}),
+}  # fmt: skip
+FIGURE1_RUNS, FIGURE1_EVERY = 60, 100
+# Mean area under the RMSPBE and its standard error over seeds 0 to 59, from the public script itself
+# (rlai-lab/Regularized-GradientTD at 20bf22d, experiments/prediction/figure1.py with RUNS = 60), without its progress
+# prints and plots, and with a small stand-in for the loop of RlGlue that it imports.
+SCRIPT_AREAS: dict[tuple[str, str], tuple[float, float]] = {
+    ("walk, tabular", "GTD2(λ)"): (0.09886, 0.00059),
+    ("walk, tabular", "TDC(λ)"): (0.07856, 0.00051),
+    ("walk, tabular", "V-trace(λ)"): (0.07581, 0.00058),
+    ("walk, tabular", "HTD(λ)"): (0.06682, 0.00057),
+    ("walk, tabular", "TD(λ)"): (0.06394, 0.00057),
+    ("walk, tabular", "TDRC(λ)"): (0.06675, 0.00056),
+    ("walk, dependent", "GTD2(λ)"): (0.04695, 0.00064),
+    ("walk, dependent", "TDC(λ)"): (0.04342, 0.00049),
+    ("walk, dependent", "V-trace(λ)"): (0.04803, 0.00063),
+    ("walk, dependent", "HTD(λ)"): (0.03756, 0.00048),
+    ("walk, dependent", "TD(λ)"): (0.03618, 0.00044),
+    ("walk, dependent", "TDRC(λ)"): (0.03796, 0.00046),
+    ("walk, inverted", "GTD2(λ)"): (0.08847, 0.00079),
+    ("walk, inverted", "TDC(λ)"): (0.07345, 0.00059),
+    ("walk, inverted", "V-trace(λ)"): (0.07826, 0.00076),
+    ("walk, inverted", "HTD(λ)"): (0.07191, 0.00065),
+    ("walk, inverted", "TD(λ)"): (0.07259, 0.00064),
+    ("walk, inverted", "TDRC(λ)"): (0.06960, 0.00061),
+    ("Boyan, script", "GTD2(λ)"): (0.30563, 0.00108),
+    ("Boyan, script", "TDC(λ)"): (0.30353, 0.00120),
+    ("Boyan, script", "V-trace(λ)"): (0.25164, 0.00128),
+    ("Boyan, script", "HTD(λ)"): (0.25164, 0.00128),
+    ("Boyan, script", "TD(λ)"): (0.25164, 0.00128),
+    ("Boyan, script", "TDRC(λ)"): (0.24841, 0.00110),
+    ("star", "GTD2(λ)"): (0.19798, 0.00282),
+    ("star", "TDC(λ)"): (0.16474, 0.00238),
+    ("star", "V-trace(λ)"): (44.676, 0.17287),
+    ("star", "HTD(λ)"): (49967.6, 3341.5),
+    ("star", "TD(λ)"): (5.91734e7, 2.26522e6),
+    ("star", "TDRC(λ)"): (0.09428, 0.00259),
+}
+GRADIENT_AT = 1.0  # η of every run
+
+
+def _two_state(on: str) -> Task:
+    moves = np.zeros((2, 2, 2))
+    moves[:, 0, 1] = moves[:, 1, 0] = 1.0
+    mdp = FiniteMDP(moves, np.zeros((2, 2)), 0.99)
+    phi = np.array([[1.0], [2.0]]) if on == "states" else np.array(FEATURES)
+    return Task("two-state", mdp, MU, PI, phi, on=on, theta0=np.eye(phi.shape[1])[0])
+
+
+def _random(number: int, on: str) -> Task:
+    rng = seeds.generator(SEED, number, seeds.TRAJECTORY)
+    mdp = random_mdp(rng, 10, 3, 0.95, concentration=0.3)
+    mu, pi = (random_policy(rng, 10, 3, concentration=2.0) for _ in range(2))
+    phi = rng.standard_normal((10, 5)) if on == "states" else rng.standard_normal((30, 8))
+    return Task(f"random {number}", mdp, mu, pi, phi, on=on)
+
+
+def _machine(on: str) -> Task:
+    if on == "states":
+        return Task("machine", machine_mdp(), CREW, PLAN, np.column_stack([np.ones(3), WEAR]))
+    phi = machine(features="wear").problem.features
+    return Task("machine", machine_mdp(), CREW, PLAN, phi, on="pairs")
+
+
+def _script_boyan() -> Task:
+    """The chain that the script samples: the eleventh state always steps on, the end has value zero."""
+    moves = np.zeros((13, 1, 13))
+    for i in range(10):
+        moves[i, 0, i + 1] = moves[i, 0, i + 2] = 0.5
+    moves[10, 0, 11] = moves[11, 0, 12] = moves[12, 0, 12] = 1.0
+    rewards = np.full((13, 1), -3.0)
+    rewards[11], rewards[12] = -2.0, 0.0
+    phi = triangles(13)
+    phi[12] = 0.0
+    only = np.ones((13, 1))
+    return Task("Boyan, script", FiniteMDP(moves, rewards, 1.0, terminal=(12,)), only, only, phi, start=np.eye(13)[0])
+
+
+def script_matrices() -> tuple[Array, Array, Array]:
+    """A, b and M behind the RMSPBE that the script reports for Boyan's chain.
+
+    Examples
+    --------
+    >>> a, b, m = script_matrices()
+    >>> [x.shape for x in (a, b, m)]
+    [(4, 4), (4,), (4, 4)]
+    """
+    chain = np.zeros((13, 13))
+    for i in range(11):
+        chain[i, i + 1] = chain[i, i + 2] = 0.5
+    chain[10, 11], chain[11, 12] = 1.0, 1.0
+    rewards = np.array([-3.0] * 10 + [-2.0, -2.0, 0.0])
+    phi = triangles(13)
+    return phi.T @ (chain @ phi - phi) / 13.0, phi.T @ rewards / 13.0, phi.T @ phi / 13.0
+
+
+def _collision(on: str) -> Task:
+    return Task.of(collision(collision_features(seeds.generator(SEED, 0, seeds.TRAJECTORY))), on=on)
+
+
+def _star(on: str) -> Task:
+    return Task.of(baird_star(features="classical"), on=on)
+
+
+# Every problem by name; those that end in "pairs" are on action values.
+PROBLEMS = (
+    *("two-state", "star", "Boyan", "walk, tabular", "walk, inverted", "walk, dependent", "Collision", "machine"),
+    *("random 0", "random 1", "two-state, pairs", "star, pairs", "walk, dependent, pairs", "Collision, pairs"),
+    *("machine, pairs", "random 0, pairs", "random 1, pairs", "Boyan, script"),
+)
+
+
+# Those of the map: values of states, and the two examples of the book on pairs.
+MAPPED = (
+    *("two-state", "star", "Boyan", "walk, tabular", "walk, inverted", "walk, dependent", "Collision"),
+    *("two-state, pairs", "machine, pairs"),
+)
+
+
+@lru_cache(maxsize=len(PROBLEMS))
+def problem(name: str) -> Task:
+    """The task of that name, one of `PROBLEMS`.
+
+    Examples
+    --------
+    >>> problem("Collision").phi.shape, problem("machine, pairs").on
+    ((18, 6), 'pairs')
+    """
+    name = check.choice("name", name, PROBLEMS)
+    on = "pairs" if name.endswith(", pairs") else "states"
+    plain = name.removesuffix(", pairs")
+    if plain.startswith("walk"):
+        return Task.of(five_state_walk(plain.split(", ")[1]), on=on)
+    if plain.startswith("random"):
+        return _random(int(plain.split()[1]), on)
+    if plain == "Boyan":
+        return Task.of(boyan_chain(states=13, gamma=1.0, terminal_features="zero"))
+    if plain == "Boyan, script":
+        return _script_boyan()
+    kinds: dict[str, Callable[[str], Task]] = {
+        "two-state": _two_state, "star": _star, "machine": _machine, "Collision": _collision
+    }  # fmt: skip
+    return kinds[plain](on)
+
+
+def method_of(name: str, sigma: float | None = None) -> Method:
+    """A method of `gqlib.methods.METHODS`, with another σ if one is given.
+
+    Examples
+    --------
+    >>> method_of("GQ(½, λ) textbook", 0.25).sigma
+    0.25
+    """
+    found = METHODS[check.choice("name", name, tuple(METHODS))]
+    if sigma is None:
+        return found
+    fields = {field: getattr(found, field) for field in found.__dataclass_fields__}
+    return Method(**fields | {"sigma": sigma})
+
+
+@dataclass(frozen=True)
+class MapSetting(Setting):
+    """One point of a map: a problem, a method and λ (for ABTD, ζ), at every ratio in `ETAS`.
+
+    Examples
+    --------
+    >>> MapSetting("star", "TDC(λ)", 0.0).problem
+    'star'
+    """
+
+    problem: str
+    method: str
+    lam: float
+    sigma: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        check.choice("problem", self.problem, PROBLEMS)
+        check.choice("method", self.method, tuple(METHODS))
+        object.__setattr__(self, "lam", check.scalar("lam", self.lam, low=0.0, high=1.0))
+        if self.sigma is not None:
+            object.__setattr__(self, "sigma", check.scalar("sigma", self.sigma, low=0.0, high=1.0))
+
+
+def map_point(setting: MapSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
+    """What is known exactly at a point of a map; nothing is drawn, so every run is the same.
+
+    Returns
+    -------
+    dict
+        ``abscissa``, ``step``, ``error`` and ``price`` (runs, η), NaN where there is no such number, ``eta_star``
+        (runs,), NaN for a method without ω, and ``best`` (runs,), the least error after 2¹⁰ steps at η = 1.
+
+    Examples
+    --------
+    >>> point = map_point(MapSetting("star", "TDC(λ)", 0.0), 1, 0, first_run=0)
+    >>> point["eta_star"].round(4).tolist(), (point["abscissa"] < 0.0)[0].tolist()
+    ([0.1424], [False, False, True, True, True])
+    """
+    check.instance("setting", setting, MapSetting)
+    runs = check.integer("runs", runs, low=1)
+    check.integer("seed", seed, low=0)
+    check.integer("first_run", first_run, low=0)
+    task, method = problem(setting.problem), method_of(setting.method, setting.sigma)
+    table = np.full((4, len(ETAS)), np.nan)
+    star = best = np.nan
+    with contextlib.suppress(ValueError):  # a trace without a mean
+        if method.has_ratio:
+            star = eta_star(task, method, setting.lam)
+        for k, eta in enumerate(ETAS):
+            if k and not method.has_ratio:
+                table[:, k] = table[:, 0]
+                continue
+            given = limits(task, method, setting.lam, eta)
+            table[:, k] = given.abscissa, given.step, given.error, given.price
+            if eta == GRADIENT_AT or not method.has_ratio:
+                stable = given.step > 0.0 and np.isfinite(given.price) and method.update != "least squares"
+                best = error_after(task, method, setting.lam, ALPHAS, DOUBLINGS).min() if stable else np.nan
+    names = ("abscissa", "step", "error", "price")
+    arrays = {name: np.tile(row, (runs, 1)) for name, row in zip(names, table, strict=True)}
+    return arrays | {"eta_star": np.full(runs, star), "best": np.full(runs, best)}
+
+
+def map_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """The point itself, to four significant digits: more than a map shows, and the same on every machine.
+
+    Examples
+    --------
+    >>> kept = map_summary(map_point(MapSetting("star", "TD(λ)", 0.0), 1, 0, first_run=0))
+    >>> kept["abscissa"][0], kept["eta"][1].tolist()[:2]
+    (('run', 'eta'), [0.015625, 0.125])
+    """
+    names, single = ("abscissa", "step", "error", "price"), ("eta_star", "best")
+    check.runs("arrays", arrays, **dict.fromkeys(names, 2), **dict.fromkeys(single, 1))
+    kept: dict[str, Labelled] = {name: (("run", "eta"), _settled(arrays[name])) for name in names}
+    kept |= {name: (("run",), _settled(arrays[name])) for name in single}
+    return kept | {"eta": (("eta",), np.array(ETAS))}
+
+
+def _settled(values: Array) -> Array:
+    """Four significant digits in single precision; what is zero up to rounding is zero."""
+    tiny = np.abs(values) < ZERO
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 10.0 ** (np.floor(np.log10(np.where(tiny, 1.0, np.abs(values)))) - (DIGITS - 1))
+        rounded = np.round(values / scale) * scale
+    return np.asarray(np.where(tiny, 0.0, np.where(np.isfinite(values), rounded, values)).astype(np.float32))
+
+
+def _cases(names: tuple[str, ...]) -> tuple[MapSetting, ...]:
+    return tuple(
+        MapSetting(where, name, lam)
+        for where in names
+        for name, method in METHODS.items()
+        if problem(where).on in method.on
+        for lam in (LAMS if method.update != "direct" else LAMS[:1])
+    )
+
+
+def today() -> Experiment:
+    """The maps: every method on every problem, over λ and η.
+
+    Examples
+    --------
+    >>> len(today().settings)
+    759
+    """
+    title = "Methods of today: exact maps over lambda and eta"
+    return Experiment("today", title, "map", _cases(MAPPED), 1, SEED, MAPS, 1, summary="map")
+
+
+def today_sigma() -> Experiment:
+    """The textbook's GQ(σ, λ) over σ and λ on every problem with action values.
+
+    Examples
+    --------
+    >>> {setting.sigma for setting in today_sigma().settings} == set(SIGMAS)
+    True
+    """
+    where = [name for name in PROBLEMS if name.endswith("pairs")]
+    settings = tuple(MapSetting(name, TEXTBOOK, lam, sigma) for name in where for lam in LAMS[1:] for sigma in SIGMAS)
+    title = "Textbook GQ(sigma, lambda): exact maps over sigma and lambda"
+    return Experiment("today-sigma", title, "map", settings, 1, SEED, MAPS, 1, summary="map")
+
+
+@dataclass(frozen=True)
+class RunSetting(Setting):
+    """A method on walks of a problem, at several step sizes side by side; η = 1.
+
+    Examples
+    --------
+    >>> RunSetting("star", "TD(λ)", 0.0, (0.1,), 100, 10).alphas
+    (0.1,)
+    """
+
+    problem: str
+    method: str
+    lam: float
+    alphas: tuple[float, ...]
+    steps: int
+    every: int
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        check.choice("problem", self.problem, PROBLEMS)
+        check.choice("method", self.method, tuple(METHODS))
+        object.__setattr__(self, "lam", check.scalar("lam", self.lam, low=0.0, high=1.0))
+        given = self.alphas if isinstance(self.alphas, list | tuple) else (self.alphas,)
+        object.__setattr__(self, "alphas", tuple(check.scalar("alphas", alpha, low=0.0) for alpha in given))
+        if not self.alphas:
+            raise ValueError("alphas is empty; it should hold at least one number")
+        object.__setattr__(self, "steps", check.integer("steps", self.steps, low=1))
+        object.__setattr__(self, "every", check.integer("every", self.every, low=1, high=self.steps))
+
+
+def method_runs(setting: RunSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
+    """Areas under the curves of a method: means over a run of RMSPBE and value error, measured every few steps.
+
+    Returns
+    -------
+    dict
+        ``rmspbe`` and ``rmsve`` (runs, α), of TD(0)'s projected Bellman error and of the values, ``script`` (runs, α),
+        the RMSPBE by `script_matrices` where the problem is the script's, NaN elsewhere, and ``diverged`` (runs, α).
+
+    Examples
+    --------
+    >>> areas = method_runs(RunSetting("walk, tabular", "TD(λ)", 0.0, (0.1,), 200, 50), 3, 0, first_run=0)
+    >>> areas["rmspbe"].shape, int(areas["diverged"].sum())
+    ((3, 1), 0)
+    """
+    check.instance("setting", setting, RunSetting)
+    runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
+    first_run = check.integer("first_run", first_run, low=0)
+    check.room("runs", runs, 3 * runs * setting.steps)
+    numbers = range(first_run, first_run + runs)
+    task = problem(setting.problem)
+    draws = [seeds.generator(seed, run, seeds.BEHAVIOUR).random((setting.steps + 1, 2)) for run in numbers]
+    walks = task.follow(np.stack(draws, axis=2))
+    done = run_method(task, method_of(setting.method), walks, lam=setting.lam, alphas=setting.alphas, eta=GRADIENT_AT,
+                      every=setting.every)  # fmt: skip
+    theta = done.theta[:-1].transpose(2, 1, 0, 3)  # (runs, α, kept, d); the script measures before it stops
+    script = np.full(theta.shape[:2], np.nan)
+    if setting.problem == "Boyan, script":
+        script = _projected(theta, *script_matrices()).mean(axis=2)
+    mean = means(task, METHODS["TD(λ)"], 0.0)
+    return {
+        "rmspbe": _projected(theta, mean.A, mean.b, task.M).mean(axis=2),
+        "rmsve": np.sqrt((theta @ task.phi.T - task.truth) ** 2 @ task.xi).mean(axis=2),
+        "script": script,
+        "diverged": done.diverged.T,
+    }
+
+
+def _projected(theta: Array, a: Array, b: Array, m: Array) -> Array:
+    """√((Aθ + b)ᵀM⁺(Aθ + b)) along the last axis."""
+    rest = theta @ a.T + b
+    squared = np.einsum("...i,ij,...j->...", rest, np.linalg.pinv(m), rest)
+    return np.asarray(np.sqrt(np.clip(squared, 0.0, None)))
+
+
+def method_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """Every area, in single precision.
+
+    Examples
+    --------
+    >>> areas = method_runs(RunSetting("walk, tabular", "TD(λ)", 0.0, (0.1,), 200, 50), 3, 0, first_run=0)
+    >>> method_summary(areas)["rmsve"][0]
+    ('run', 'alpha')
+    """
+    names = ("rmspbe", "rmsve", "script")
+    check.runs("arrays", arrays, diverged=2, **dict.fromkeys(names, 2))
+    kept: dict[str, Labelled] = {name: (("run", "alpha"), arrays[name].astype(np.float32)) for name in names}
+    return kept | {"diverged": (("run", "alpha"), arrays["diverged"])}
+
+
+def today_figure1() -> Experiment:
+    """Figure 1 of the TDRC paper: six methods on five problems at the script's step sizes.
+
+    Examples
+    --------
+    >>> len(today_figure1().settings)
+    30
+    """
+    settings = tuple(
+        RunSetting(where, name, 0.0, (alpha,), steps, FIGURE1_EVERY)
+        for where, (steps, sizes) in FIGURE1.items()
+        for name, alpha in sizes.items()
+    )
+    title, kind = "Figure 1 of the TDRC paper at its step sizes", "runs of today"
+    return Experiment("today-figure1", title, kind, settings, FIGURE1_RUNS, SEED, VERSION, FIGURE1_RUNS, summary=kind)

@@ -1,0 +1,53 @@
+"""Collision and the five-state walks: published laws and values come out, and the samplers follow the exact problem."""
+
+import numpy as np
+import pytest
+
+from gqlib.domains import collision, collision_features, five_state_walk
+from gqlib.fast.prediction import trajectory
+
+# The law of the behaviour and the values that the study's public repository (sinaghiassian/OffpolicyAlgorithms, README)
+# prints, the first estimated there from 20 million steps.
+PUBLISHED_LAW = [0.05715078, 0.1142799, 0.17142456, 0.22856842, 0.22856842, 0.11428067, 0.05715311, 0.02857415]
+PUBLISHED_VALUES = [0.4782969, 0.531441, 0.59049, 0.6561, 0.729, 0.81, 0.9, 1.0]
+
+
+def test_the_published_law_and_values_come_out():
+    domain = collision()
+    assert np.abs(domain.problem.xi[:8] - PUBLISHED_LAW).max() < 5e-5  # four standard errors of their estimate
+    assert np.abs(domain.problem.xi[:8] * 35.0 - [2, 4, 6, 8, 8, 4, 2, 1]).max() < 1e-12
+    assert np.abs(domain.truth[:8] - PUBLISHED_VALUES).max() < 1e-12
+
+
+def test_features_are_three_ones_of_six_and_every_triple_occurs():
+    phi = np.concatenate([collision_features(np.random.default_rng(seed)) for seed in range(100)])
+    assert (phi.sum(axis=1) == 3.0).all()
+    assert len({tuple(row) for row in phi}) == 20
+    # Each component is on half of the time: 800 coins, five standard deviations.
+    assert np.abs(phi.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(800)
+
+
+@pytest.mark.parametrize("domain", [collision(), *map(five_state_walk, ("tabular", "inverted", "dependent"))])
+def test_walks_visit_as_the_exact_law_says_and_end_where_they_should(domain):
+    path = domain.chain.walk(np.random.default_rng(1).random((40_001, 3)))
+    share = np.bincount(path.states, minlength=len(domain.problem.xi)) / 40_000
+    assert np.abs(share - domain.problem.xi).max() < 0.02
+    assert (domain.chain.ends_on[path.arrivals] == path.ends).all()
+    fast = trajectory(domain, 2000, seed=0, run=0)
+    assert (fast.phi_next[fast.ends] == 0.0).all()
+    assert fast.ends.any()
+
+
+@pytest.mark.parametrize("kind", ["tabular", "inverted", "dependent"])
+def test_values_of_the_walk_are_those_of_gamblers_ruin(kind):
+    walk, q, s = five_state_walk(kind), 0.4 / 0.6, np.arange(1, 6)
+    assert np.abs(walk.truth[1:6] - (2 * (1 - q**s) / (1 - q**6) - 1)).max() < 1e-12
+    assert np.abs((walk.tables.phi[1:6, 0] ** 2).sum(axis=1) - 1.0).max() < 1e-12
+    assert np.abs(walk.problem.xi * 9 - [0, 1, 2, 3, 2, 1, 0]).max() < 1e-12
+
+
+def test_sets_of_features_have_the_ranks_of_their_names():
+    ranks = {kind: five_state_walk(kind).problem.rank_M for kind in ("tabular", "inverted", "dependent")}
+    assert ranks == {"tabular": 5, "inverted": 5, "dependent": 3}
+    with pytest.raises(ValueError, match="features"):
+        five_state_walk("other")
