@@ -79,7 +79,7 @@ def test_one_thought_has_one_verdict():
 def test_negative_verdicts_and_changed_hypotheses_have_a_defence_of_one_sentence():
     judged = [claim for claim in CLAIMS if not claim.repeats]
     severe = [c for c in judged if c.verdict in ("refuted", "not reproduced") or c.weight == "hypothesis"]
-    assert len(severe) >= 5
+    assert len(severe) >= 4
     for claim in severe:
         assert 8 <= len(claim.defence.split()) <= 70, claim.id
 

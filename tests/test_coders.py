@@ -9,7 +9,7 @@ import pytest
 import xarray
 from scipy import stats
 
-from gqlib.experiments import load_experiment, tuning
+from gqlib.experiments import load_experiment, retuning, tuning
 from gqlib.experiments import mountain_car as experiments
 from gqlib.experiments.coders import CODERS, both_coders, table_totals
 from gqlib.experiments.kept import with_scores
@@ -35,7 +35,7 @@ def totals(drawn):
     return {key: table_totals(drawn, **dict(zip(("memory", "target", "alpha", "p"), key, strict=True))) for key in keys}
 
 
-@pytest.mark.parametrize("name", ["coders", "control-tuned-rltoolkit"])
+@pytest.mark.parametrize("name", ["coders", "control-tuned-rltoolkit", "control-retuned"])
 def test_committed_results_are_what_this_code_makes(name):
     data, plan = load_results(RESULTS / f"{name}.npz"), load_experiment(name)
     assert data.attrs["version"] == str(ENGINE_VERSION) == plan.version
@@ -203,3 +203,107 @@ def test_tuned_with_the_coder_that_the_paper_names(tuned):
         if gap.high < 0:
             won.add((target, p))
     assert won == {("greedy", 512), ("greedy", 2048), ("epsilon-greedy", 1024), ("epsilon-greedy", 2048)}
+
+
+def test_tuned_the_advantage_is_shown_at_512_and_2048_and_not_at_1024(tuned):
+    """As the paper says after Table 2; with the greedy target the counts of case I agree, and include its contrast."""
+    draws = np.random.default_rng(6).integers(0, 100, (500, 100))
+    p_values, gaps = [], {}
+    for target in experiments.TARGETS:
+        rows = [tuned_rows(tuned, method="gradient", target=target, p=p) for p in experiments.TABLE_SIZES]
+        p_values += [np.maximum(*(paired_p_values(one[1:-1], one[end]) for end in (0, -1))) for one in rows]
+        better = np.array([[case_counts(one[:, draw].mean(axis=1)).better for one in rows] for draw in draws])
+        gaps[target] = 100 * np.quantile(better @ [0.5, -1.0, 0.5] / 9, [0.05, 0.95])
+    found = (holm(np.ravel(p_values)) <= 0.05).reshape(2, 3, 9).sum(axis=2)
+    assert found.tolist() == [[5, 0, 1], [5, 0, 2]]
+    assert gaps["greedy"][0] >= 0
+    assert gaps["greedy"][1] > 43.5  # the paper's
+    assert gaps["epsilon-greedy"][1] < 0
+
+
+def of_figure_4(drawn, memory, target, alpha):
+    """GQ and the semi-gradient learner at the same five constant sigma, (5, runs) each."""
+    fields = {"memory": memory, "p": 1024, "target": target, "alpha": alpha, "sigma_noise": 0.0}
+    return [cell(drawn, method=method, **fields) for method in ("gradient", "semi-gradient")]
+
+
+@pytest.mark.parametrize("memory", CODERS)
+def test_with_a_drawn_hash_and_the_epsilon_greedy_target_gq_beats_sarsa_and_its_twin(drawn, memory):
+    """At eta = 1 and the printed step sizes; with the greedy target few sigma beat Sarsa(λ), and more lose to it."""
+    for target, alpha in PANELS:
+        gq, semi = of_figure_4(drawn, memory, target, alpha)
+        sarsa = semi["score"].values[-1]
+        rivals = cell(drawn, memory=memory, p=1024, method="gradient", target=target, alpha=alpha)["score"].values
+        better, worse = (
+            (holm(p) <= 0.05).sum() for p in (paired_p_values(rivals, sarsa), paired_p_values(sarsa, rivals))
+        )
+        if target == "epsilon-greedy":
+            assert better > 0.8 * len(rivals)
+            assert worse == 0
+            inside = [paired_difference(a, b) for a, b in zip(gq["score"].values, semi["score"].values, strict=True)]
+            assert (holm([gap.p_value for gap in inside])[1:-1] <= 0.05).all()
+            assert all(gap.mean < 0 for gap in inside[1:-1])
+        else:
+            assert better <= 3 < worse
+
+
+@pytest.mark.parametrize("memory", CODERS)
+def test_with_drawn_hashes_the_semi_gradient_learner_diverges_where_gq_does_not(drawn, memory):
+    for target, alpha in PANELS:
+        gq, semi = (part["diverged"].mean("run").values for part in of_figure_4(drawn, memory, target, alpha))
+        low = 3 if target == "greedy" else 0  # sigma = 0, 0.25, 0.5
+        assert (semi[:low] > 0.6).all()
+        assert (semi[low:] == 0).all()
+        assert (gq[:low] == 0).all()
+
+
+@pytest.fixture(scope="module")
+def second():
+    """The second search, and its results."""
+    return (
+        load_results(RESULTS / "control-search-rltoolkit.npz"),
+        with_scores(load_results(RESULTS / "control-retuned.npz")),
+    )
+
+
+def test_the_second_search_is_what_this_code_makes_and_its_choices_follow_by_the_rule(second):
+    search, results = second
+    plan = load_experiment("control-search-rltoolkit")
+    assert (search.attrs["seed"], search.attrs["runs"], search.attrs["version"]) == (plan.seed, plan.runs, plan.version)
+    assert search["key"].values.tolist() == [setting.key for setting in plan.settings]
+    verify_sample(search, 1, np.random.default_rng(19))
+    assert retuning.retuned_choices(search) == retuning.retuned()
+    assert search.attrs["seed"] != results.attrs["seed"]
+
+
+def test_with_step_sizes_searched_on_drawn_tiles(second):
+    """Against both ends at 512 and 2048 with the greedy target; against Sarsa(λ) in five panels of six."""
+    search, results = second
+    lowest = search["steps_total"].values.mean(axis=1).min(axis=1)
+    lowest = dict(zip((tuning.row_name(row) for row in retuning.retuned_rows()), lowest, strict=True))
+    p_values, won, beaten = [], set(), set()
+    for target, p in product(experiments.TARGETS, experiments.TABLE_SIZES):
+        row = {"target": target, "p": p}
+        gq = {s: retuning.retuned_scores(results, method="gradient", sigma=s, **row) for s in (0.0, 0.6, 0.8, 1.0)}
+        p_values += [max(stats.ttest_rel(gq[s], gq[end], alternative="less").pvalue for end in (0.0, 1.0))
+                     for s in retuning.INSIDE]  # fmt: skip
+        best = min(retuning.INSIDE, key=lambda s: lowest[tuning.row_name(row | {"method": "gradient", "sigma": s})])
+        sarsa, twin = (retuning.retuned_scores(results, method="semi-gradient", sigma=s, **row) for s in (1.0, best))
+        gap = paired_difference(gq[best], sarsa)
+        assert gap.low < 0
+        if gap.high < 0:
+            won.add((target, p))
+        if paired_difference(gq[best], twin).high < 0:
+            beaten.add((target, p))
+    assert (holm(p_values) <= 0.05).tolist() == [True, False, False, False, True, True] + [False] * 6
+    assert won == set(product(experiments.TARGETS, experiments.TABLE_SIZES)) - {("epsilon-greedy", 512)}
+    assert beaten == {("epsilon-greedy", 512), ("epsilon-greedy", 1024)}
+
+
+def test_a_row_that_was_not_searched_for_is_refused(second):
+    with pytest.raises(ValueError, match="row is"):
+        retuning.retuned_setting({"method": "gradient", "target": "greedy", "p": 512, "sigma": 0.5})
+    with pytest.raises(ValueError, match="lacks the row"):
+        retuning.retuned_scores(second[1].isel(setting=[0]), method="gradient", target="greedy", p=512, sigma=0.6)
+    with pytest.raises(ValueError, match="whole result of control-search-rltoolkit"):
+        retuning.retuned_choices(second[0].isel(setting=[0]))

@@ -62,6 +62,9 @@ def test_rounding_does_not():
     assert {picture(noise=noise) for noise in (0.0, 1e-13, -3e-13, 1e-12)} == {picture()}
 
 
+TWICE = "sampling_and_expectation"  # its machine is drawn among the domains too
+
+
 def test_every_figure_of_the_book_says_what_was_drawn():
     """Records are compared as text, so each picture needs its line."""
     missing, seen = [], set()
@@ -71,8 +74,10 @@ def test_every_figure_of_the_book_says_what_was_drawn():
                 data = output.get("data", {})
                 if "image/png" in data or "image/svg+xml" in data:
                     text = "".join(data.get("text/plain", ""))
-                    if not text.startswith("figure of ") or text in seen:
+                    again = path.stem != "article" and text in seen  # the article shows some of the book's once more
+                    if not text.startswith("figure of ") or (again and path.stem != TWICE):
                         missing.append((path.stem, cell.get("id"), text))
-                    seen.add(text)
+                    if path.stem != "article":
+                        seen.add(text)
     assert missing == []
     assert len(seen) > 60

@@ -23,7 +23,7 @@ from gqlib.sweeps.results import collect, load_results, recompute, save_results
 from gqlib.sweeps.store import Store
 from gqlib.sweeps.sweep import Experiment, run_sweep
 
-CONTROL = ("fig4", "fig5", "table1", "table2", "sensitivity", "sensitivity-by-cell")
+CONTROL = ("fig4", "fig5", "table1", "table2", "sensitivity-by-cell")
 
 
 def test_constants_are_those_of_the_paper() -> None:
@@ -38,7 +38,7 @@ def test_constants_are_those_of_the_paper() -> None:
 def test_what_the_paper_gives_and_what_was_fixed_beforehand(name: str) -> None:
     experiment = load_experiment(name)
     assert experiment.name == name
-    assert experiment.runs >= {"sensitivity": 30, "table1": 300, "table2": 300}.get(name, 100)
+    assert experiment.runs >= {"table1": 300, "table2": 300}.get(name, 100)
     open_choices = {"eta", "epsilon", "tilings", "memory", "max_steps", "sigma_drawn", "sigma_clipped", "v"}
     open_choices |= {"ties", "start", "theta0", "theta0_noise"}
     varied = open_choices if name.startswith("sensitivity") else set()
@@ -65,7 +65,8 @@ def test_what_the_paper_gives_and_what_was_fixed_beforehand(name: str) -> None:
             assert {getattr(setting, field) for setting in experiment.settings} == {value}, field
     for setting in experiment.settings:
         assert setting.sigma_noise in (0.0, 0.01)
-    assert Counter(s.target for s in experiment.settings)["greedy"] * 2 == len(experiment.settings)
+    targets = Counter(s.target for s in experiment.settings if s.sigma < 1.0)  # at 1 the target plays no part
+    assert targets["greedy"] == targets["epsilon-greedy"] > 0
 
 
 @pytest.mark.parametrize("name", ["table1", "table2"])
@@ -111,37 +112,34 @@ def test_figure_5_has_all_sigmas_at_1024_and_every_size_of_the_paper() -> None:
     assert Counter(s.p for s in settings) == {1024: 2 * 2 * 51, 128: 28, 256: 28, 512: 28, 2048: 28}
 
 
-SHARED = {"epsilon": {0.01, 0.05, 0.2}, "max_steps": {1000, 10000}, "tilings": {16}, "v": {"lagged"},
-          "sigma_drawn": {"episode", "run"}}  # fmt: skip
 VARIED = {
-    "sensitivity": SHARED | {"alpha": {0.002, 0.01, 0.02}, "eta": set(experiments.ETAS[1:]), "memory": {"iht"}},
-    "sensitivity-by-cell": SHARED
-    | {
-        "memory": {"iht", "salted", "rltoolkit"},
-        "sigma_clipped": {True},
-        "ties": {"random"},
-        "start": {"bottom", "anywhere"},
-        "theta0": {-1.0, 1.0},
-        "theta0_noise": {0.1},
-    },
+    "epsilon": {0.01, 0.05, 0.2},
+    "max_steps": {1000, 10000},
+    "tilings": {16},
+    "memory": {"int", "iht", "salted"},
+    "sigma_drawn": {"episode", "run"},
+    "sigma_clipped": {True},
+    "v": {"lagged"},
+    "ties": {"random"},
+    "start": {"bottom", "anywhere"},
+    "theta0": {-1.0, 1.0},
+    "theta0_noise": {0.1},
 }
 
 
-@pytest.mark.parametrize("name", VARIED)
-def test_the_sensitivity_study_varies_one_thing_at_a_time_and_everything_that_is_open(name: str) -> None:
-    default = dataclasses.asdict(ControlSetting())
+def test_the_sensitivity_study_varies_one_thing_at_a_time_and_everything_that_is_open() -> None:
+    default = dataclasses.asdict(ControlSetting(memory="rltoolkit"))
     changed: dict[str, set[object]] = {}
-    cell = {"alpha", "p"} if name == "sensitivity-by-cell" else set()
-    for setting in load_experiment(name).settings:
+    for setting in load_experiment("sensitivity-by-cell").settings:
         differing = {
             field: value
             for field, value in dataclasses.asdict(setting).items()
-            if value != default[field] and field not in {"sigma", "sigma_noise", "target"} | cell
+            if value != default[field] and field not in {"sigma", "sigma_noise", "target", "alpha", "p"}
         }
         assert len(differing) <= 1
         for field, value in differing.items():
             changed.setdefault(field, set()).add(value)
-    assert changed == VARIED[name]
+    assert changed == VARIED
 
 
 def test_figure_2_runs_every_sigma_by_a_hundredth_in_every_reading() -> None:
@@ -265,19 +263,15 @@ def test_reports_and_pooled_table(tmp_path: Path) -> None:
     assert "epsilon-greedy, 0.002, 2048" in report
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "variation", "value", "each"),
-    [("sensitivity", "eta", "eta 2^-3", 0.125, 22), ("sensitivity-by-cell", "start", "start anywhere", "anywhere", 66)],
-)
-def test_sensitivity_results_carry_the_name_of_their_variation(name, field, variation, value, each) -> None:
+def test_sensitivity_results_carry_the_name_of_their_variation() -> None:
     import xarray
 
-    experiment = load_experiment(name)
-    fields = [getattr(setting, field) for setting in experiment.settings]
-    labelled = look_up("finish", experiment.finish)(xarray.Dataset(coords={field: ("setting", fields)}))
-    here = labelled["variation"].values == variation
-    assert set(labelled[field].values[here]) == {value}
-    assert here.sum() == fields.count(value) == (labelled["variation"].values == "default").sum() == each
+    experiment = load_experiment("sensitivity-by-cell")
+    starts = [setting.start for setting in experiment.settings]
+    labelled = look_up("finish", experiment.finish)(xarray.Dataset(coords={"start": ("setting", starts)}))
+    here = labelled["variation"].values == "start anywhere"
+    assert set(labelled["start"].values[here]) == {"anywhere"}
+    assert here.sum() == starts.count("anywhere") == (labelled["variation"].values == "default").sum() > 0
 
 
 @pytest.mark.parametrize("reading", ["continuing", "bootstrap", "terminal"])

@@ -19,7 +19,7 @@ from gqlib.sweeps.results import load_results, verify_sample
 RESULTS = Path(__file__).parents[1] / "results"
 PANELS = list(product(experiments.TARGETS, experiments.TABLE_ALPHAS))
 CELLS = list(product(experiments.TARGETS, experiments.TABLE_ALPHAS, experiments.TABLE_SIZES))
-NAMES = ("fig4", "fig5", "table2", "sensitivity")
+NAMES = ("fig4", "fig5", "table2", "sensitivity-by-cell")
 
 
 @pytest.fixture(scope="module")
@@ -204,13 +204,43 @@ def test_better_than_both_ends_is_shown_at_1024_alone_and_between_them_most_ofte
     assert (holm(np.maximum(*tests)) <= 0.05).sum() > 49 / 2
 
 
-def test_iht_memory_turns_the_comparison_with_sigma_1_round(stored):
-    def gap(name, target):
-        rows = cell(stored["sensitivity"], target=target, variation=name)["score"].values
-        return paired_difference(rows[1:-1].mean(axis=0), rows[-1])
+def sensitivity_readings(study):
+    """Where m = 0.5 is shown to be better than both ends, and where worse: target, choice, cell; Holm over all."""
+    rows = {}
+    names = dict.fromkeys(study["variation"].values.tolist())
+    for target, name, (alpha, p) in product(experiments.TARGETS, names, experiments.SENSITIVITY_CELLS):
+        fields = {"variation": name, "alpha": alpha, "p": p}
+        one = cell(study, target="epsilon-greedy", sigma=1.0, **fields)["score"].values[0]
+        zero, middle = cell(study, target=target, **fields)["score"].values[:2]
+        rows[target, name, alpha, p] = zero, middle, one
+    shown = {}
+    for word, sign in (("better", 1), ("worse", -1)):
+        p_values = [
+            max(stats.ttest_1samp(sign * (middle - end), 0, alternative="less").pvalue for end in (zero, one))
+            for zero, middle, one in rows.values()
+        ]
+        shown[word] = {key for key, p in zip(rows, holm(p_values), strict=True) if p <= 0.05}
+    return shown
 
-    assert gap("iht memory", "greedy").high < 0 < gap("alpha 0.002", "greedy").low
-    assert gap("alpha 0.01", "epsilon-greedy").low > 0 > gap("iht memory", "epsilon-greedy").high
+
+def test_exploration_starts_the_step_limit_and_the_lagged_v_undo_the_lead_of_the_middle_and_nothing_else(stored):
+    study = stored["sensitivity-by-cell"]
+    shown = sensitivity_readings(study)
+    undone = {
+        name
+        for name in study["variation"].values.tolist()
+        if ("epsilon-greedy", name, *experiments.SENSITIVITY_CELLS[0]) not in shown["better"]
+    }
+    assert undone == {"epsilon 0.01", "epsilon 0.05", "cap 1000", "lagged v", "start anywhere"}
+    assert {key[0] for key in shown["better"]} == {"epsilon-greedy"}
+    assert {key[0] for key in shown["worse"]} == {"greedy"}
+
+
+def test_with_the_lagged_v_the_middle_is_worse_than_sigma_1(stored):
+    alpha, p = experiments.SENSITIVITY_CELLS[0]
+    fields = {"variation": "lagged v", "target": "epsilon-greedy", "alpha": alpha, "p": p}
+    zero, middle, one = cell(stored["sensitivity-by-cell"], **fields)["score"].values
+    assert paired_difference(middle, one).low > 0 > paired_difference(middle, zero).high
 
 
 def test_sigma_matters_in_every_cell(totals):
@@ -225,16 +255,31 @@ def test_sigma_matters_in_every_cell(totals):
     assert all(shown[key].worse for key in CELLS if key[0] == "greedy")
 
 
-def test_gq_diverges_with_the_greedy_target_where_eta_is_small(stored):
-    study = stored["sensitivity"]
-    for k, target in product(range(1, 11), experiments.TARGETS):
-        lost = float(cell(study, target=target, variation=f"eta 2^-{k}")["diverged"].mean())
-        assert (lost > 0.4) == (target == "greedy" and k >= 4)
+@pytest.fixture(scope="module")
+def lost():
+    """Share of GQ's runs that diverge in the search, by target and step size: over sigma and p, for each eta."""
+    search = load_results(RESULTS / "control-search.npz")
+    place = {key: i for i, key in enumerate(search["key"].values)}
+    found = {}
+    for row in tuning.rows():
+        if row["method"] == "gradient" and "sigma_noise" not in row:
+            for grid in tuning.row_grids(row):
+                share = search["diverged"].values[place[grid.key]] / search.attrs["runs"]
+                found.setdefault((row["target"], grid.alphas[0]), []).append(share)
+    return {key: np.mean(shares, axis=0) for key, shares in found.items()}
 
 
-def test_at_alpha_002_nearly_every_run_diverges(stored):
-    study = stored["sensitivity"]
-    assert float(cell(study, variation="alpha 0.02")["diverged"].mean()) > 0.9
+def test_gq_diverges_with_the_greedy_target_where_eta_is_small(lost):
+    for eta, greedy, other in zip(tuning.ETAS, lost["greedy", 0.001], lost["epsilon-greedy", 0.001], strict=True):
+        assert (greedy > 0.4) == (eta <= 2.0**-4)
+        assert other == 0
+
+
+def test_at_alpha_002_and_eta_1_nearly_every_run_diverges(lost):
+    at_one = tuning.ETAS.index(1.0)
+    for target in experiments.TARGETS:
+        assert lost[target, 0.02][at_one] > 0.9
+        assert lost[target, 0.01][at_one] > 0.5
 
 
 def test_the_procedure_of_the_paper_often_names_another_winner(totals):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -102,6 +102,8 @@ def rows() -> Iterator[Row]:
 def _checked(row: Row) -> Row:
     if not isinstance(row, dict) or not {"method", "target", "p", "sigma"} <= set(row):
         raise ValueError(f"row is {check.brief(row)}; it should be a dict with method, target, p and sigma")
+    if unknown := set(row) - {field.name for field in fields(ControlGrid)}:
+        raise ValueError(f"row has {sorted(map(str, unknown))}; its entries should be fields of a ControlGrid")
     check.choice("method", row["method"], METHODS)
     check.scalar("sigma", row["sigma"], low=0.0, high=1.0)
     return row
