@@ -25,7 +25,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from PIL import Image
 
-from gqlib.edition import figures
+from gqlib.edition import figures, themed
 
 BOOK = Path(__file__).parents[1] / "book"
 
@@ -38,7 +38,7 @@ def extension(name):
     return module
 
 
-author_year, plain_text, themed_figures = map(extension, ("author_year", "plain_text", "themed_figures"))
+author_year, plain_text = map(extension, ("author_year", "plain_text"))
 CSS = (BOOK / "_static" / "gq.css").read_text(encoding="utf-8")
 GROUNDS = {"light": "#ffffff", "dark": "#121212"}  # the theme's; the browser tests compare
 
@@ -72,13 +72,13 @@ def hue(colour):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize(("drawn", "name"), themed_figures.PALETTE.items())
+@pytest.mark.parametrize(("drawn", "name"), themed.PALETTE.items())
 def test_a_colour_of_the_palette_keeps_its_hue(theme, drawn, name):
     apart = abs(hue(variables(theme)[name]) - hue(drawn))
     assert min(apart, 360 - apart) < 20
 
 
-@pytest.mark.parametrize("name", themed_figures.PALETTE.values())
+@pytest.mark.parametrize("name", themed.PALETTE.values())
 def test_every_colour_can_be_seen_on_the_dark_page(name):
     assert contrast(variables("dark")[name], GROUNDS["dark"]) >= 3.0  # WCAG 2.1, 1.4.11
 
@@ -87,12 +87,12 @@ def test_every_colour_can_be_seen_on_the_dark_page(name):
 def test_no_two_colours_are_alike(theme):
     palette = variables(theme)
     distances = [np.linalg.norm(np.subtract(channels(palette[a]), channels(palette[b])))
-                 for a, b in combinations(themed_figures.PALETTE.values(), 2)]  # fmt: skip
+                 for a, b in combinations(themed.PALETTE.values(), 2)]  # fmt: skip
     assert min(distances) > 0.15
 
 
 def test_greys_keep_their_place_between_paper_and_ink():
-    shares = [themed_figures.themed(f"#{level:02x}{level:02x}{level:02x}") for level in (0, 64, 128, 191, 255)]
+    shares = [themed.themed(f"#{level:02x}{level:02x}{level:02x}") for level in (0, 64, 128, 191, 255)]
     found = [re.findall(r"(\d+)%", share) for share in shares]
     assert found == [[], ["75"], ["50"], ["25"], []]
     assert "ink" in shares[0]
@@ -170,7 +170,7 @@ def rules(html):
 
 
 def test_a_map_keeps_its_colours_and_a_curve_takes_the_themes():
-    html = themed_figures.inline(figures.svg(mixed()), "g-", "what it shows")
+    html = themed.inline(figures.svg(mixed()), "g-", "what it shows")
     styles = list(rules(html).values())
     assert any("stroke: var(--gq-blue, #0072b2)" in style for style in styles)
     assert any("stroke: #ffffff" in style for style in styles)  # the white line on the map
@@ -182,7 +182,7 @@ def test_a_map_keeps_its_colours_and_a_curve_takes_the_themes():
 
 
 def test_a_curve_of_a_family_keeps_its_colour_but_for_some_ink():
-    assert "#00224e var(--gq-own, 100%)" in themed_figures.themed("#00224e")
+    assert "#00224e var(--gq-own, 100%)" in themed.themed("#00224e")
     dark = re.search(r"dark\"\] \{[^}]*--gq-own: (\d+)%", CSS)
     mix = [0.01 * int(dark[1]) * a + (1 - 0.01 * int(dark[1])) * b
            for a, b in zip(channels("#00224e"), channels("#ced6dd"), strict=True)]  # fmt: skip
@@ -202,10 +202,10 @@ def test_a_dark_mark_on_a_map_has_a_light_rim(shown):
 
 def test_two_figures_on_a_page_share_no_names():
     svg = figures.svg(mixed())
-    ids = [set(re.findall(r'id="([^"]+)"', themed_figures.inline(svg, prefix, ""))) for prefix in ("gq1-", "gq2-")]
+    ids = [set(re.findall(r'id="([^"]+)"', themed.inline(svg, prefix, ""))) for prefix in ("gq1-", "gq2-")]
     assert ids[0]
     assert not ids[0] & ids[1]
-    html = themed_figures.inline(svg, "gq1-", "")
+    html = themed.inline(svg, "gq1-", "")
     used = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', html))
     assert {one or two for one, two in used} <= ids[0]
 

@@ -1,6 +1,7 @@
 """The look of the book's figures, and the few plots that several chapters share: data in, axes out.
 
-A figure is drawn once and kept in one file, a PNG that carries the same drawing as SVG in a compressed chunk of text.
+A figure is drawn once and kept in one file, a PNG that carries the same drawing as SVG in a compressed chunk of text,
+and in two more the numbers that it shows and the names of its axes (`gqlib.edition.figure_data`).
 Whatever shows a PNG shows it (notebooks, LaTeX, a README), and records stay small. The HTML edition takes the SVG out,
 puts it into the page and gives the palette's colours, black, white and greys the theme's colours
 (`book/_ext/themed_figures.py`), so that a figure is sharp at any size and belongs to a light page and to a dark one.
@@ -26,6 +27,7 @@ from numpy.typing import ArrayLike
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.edition.drawn import drawn
+from gqlib.edition.figure_data import axes_of, table
 
 __all__ = [
     "BLACK",
@@ -78,7 +80,7 @@ STYLE: dict[str, Any] = {
 }
 COLUMN, LEAST = 7.0, 9.0  # the width of the page's column in inches, and the least size of letters in points
 DPI = 192  # of the PNG: two dots for each of the reference pixels of CSS
-VECTOR = "svg"  # the keyword of the PNG's chunk of text
+VECTOR, TABLE, AXES = "svg", "table", "axes"  # the keywords of the PNG's chunks of text
 MANY = 5000  # points of one line, or of one collection, that go into the SVG as points and not as an image
 MAP = "map"  # how the groups of the SVG that keep their colours are named
 
@@ -133,18 +135,19 @@ def show(figure: Any) -> None:
     shell = get_ipython()  # type: ignore[no-untyped-call,unused-ignore]
     if shell is not None:
         _make_readable(figure)
-        data = png(figure)
-        width, height = (int.from_bytes(data[at : at + 4], "big") * 96 // DPI for at in (16, 20))
-        display(  # type: ignore[no-untyped-call,unused-ignore]
-            {"image/png": base64.b64encode(data).decode(), "text/plain": drawn(figure)},
-            metadata={"image/png": {"width": width, "height": height}},
-            raw=True,
-        )
+        if getattr(shell, "draws_svg", False):  # a page that runs its own cells: book/live/kernel.py
+            forms, sizes = {"image/svg+xml": svg(figure)}, {}
+        else:
+            data = png(figure)
+            width, height = (int.from_bytes(data[at : at + 4], "big") * 96 // DPI for at in (16, 20))
+            forms = {"image/png": base64.b64encode(data).decode()}
+            sizes = {"image/png": {"width": width, "height": height}}
+        display(forms | {"text/plain": drawn(figure)}, metadata=sizes, raw=True)  # type: ignore[no-untyped-call,unused-ignore]
     pyplot.close(figure)
 
 
 def png(figure: Any) -> bytes:
-    """The figure as PNG of at most 256 colours, with its SVG in a compressed chunk of text.
+    """The figure as PNG of at most 256 colours, with its SVG and its numbers in compressed chunks of text.
 
     Examples
     --------
@@ -155,6 +158,8 @@ def png(figure: Any) -> bytes:
     >>> picture = Image.open(BytesIO(png(figure)))
     >>> picture.mode, round(picture.info["dpi"][0]), picture.text["svg"] == svg(figure)
     ('P', 192, True)
+    >>> picture.text["table"].splitlines()[-1]
+    '1,line,1,,1,1,,,'
     """
     from PIL import Image, PngImagePlugin
 
@@ -162,7 +167,8 @@ def png(figure: Any) -> bytes:
     full, small = BytesIO(), BytesIO()
     figure.savefig(full, format="png", dpi=DPI, **_CROPPED, facecolor="white")
     chunks = PngImagePlugin.PngInfo()
-    chunks.add_itxt(VECTOR, svg(figure), zip=True)
+    for name, text in ((VECTOR, svg(figure)), (TABLE, table(figure)), (AXES, axes_of(figure))):
+        chunks.add_itxt(name, text, zip=True)
     few = Image.open(full).convert("RGB").quantize(256, dither=Image.Dither.NONE)
     few.save(small, "png", optimize=True, dpi=(DPI, DPI), pnginfo=chunks)
     return small.getvalue()

@@ -16,7 +16,7 @@ from gqlib import _validate as check
 from gqlib.claims import SECTIONS, VERDICTS, WEIGHTS, Claim, checked, count_verdicts, count_weights
 from gqlib.edition.typeset import to_html, to_markdown
 
-__all__ = ["Block", "cards", "controls", "counts", "entries", "headline"]
+__all__ = ["NUMBERS", "Block", "cards", "controls", "counts", "entries", "headline"]
 
 # What each verdict means, in a phrase, and a sign for it; in the order from what stands to what falls.
 MEANINGS = {
