@@ -1,6 +1,7 @@
 """Build the PDF edition: `python book/pdf.py [--check] [FOLDER]`; --check only looks for TeX. Standard library only.
 
-The book's pages become LaTeX by jupyter-book (book/_ext/latex_edition.py), then a PDF by latexmk and xelatex.
+It is two files: the book, and the reference of the library. The book's pages become LaTeX by jupyter-book
+(book/_ext/latex_edition.py), then PDFs by latexmk and xelatex.
 TeX goes on where it should not: a reference that leads nowhere is printed as ??, a letter that a font lacks as nothing.
 The log knows of both, and either fails the build.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "gradient-q-sigma-lambda"  # as in _config.yml
+REFERENCE = "gqlib-reference"  # as in book/_ext/latex_edition.py
 TOOLS = ("xelatex", "latexmk")
 PACKAGES = "texlive-xetex texlive-latex-extra texlive-fonts-recommended latexmk fonts-freefont-otf"
 ADVICE = f"On Debian and Ubuntu: apt-get install {PACKAGES}"
@@ -38,22 +40,25 @@ def faults(log: str) -> list[str]:
     return [f"{name}: {found.group(0)}" for name, pattern in FAULTS.items() for found in pattern.finditer(log)]
 
 
-def build(folder: Path) -> tuple[Path, list[str]]:
-    """Write the PDF below the folder; return where it is and what is wrong with it."""
+def to_latex(folder: Path) -> Path | None:
+    """Turn the book into LaTeX below the folder; return where the sources are, or nothing where that fails."""
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "book", "--builder", "latex", "-W"]
     command += ["--keep-going", "-n", "--quiet", "--path-output", str(folder)]
-    if subprocess.run(command, cwd=ROOT, check=False).returncode:
-        return folder, ["jupyter-book could not turn the book into LaTeX, see above"]
-    sources = folder / "_build" / "latex"
-    for left in sources.glob(f"{NAME}.*"):  # a run that was interrupted leaves half a file, and TeX stumbles over it
+    done = subprocess.run(command, cwd=ROOT, check=False)
+    return None if done.returncode else folder / "_build" / "latex"
+
+
+def typeset(sources: Path, name: str) -> list[str]:
+    """Make the PDF of one document beside its source; return what is wrong with it."""
+    for left in sources.glob(f"{name}.*"):  # a run that was interrupted leaves half a file, and TeX stumbles over it
         if left.suffix != ".tex":
             left.unlink()
-    log = sources / f"{NAME}.log"
+    log = sources / f"{name}.log"
     # Everything but the verdict is in the log, whose lines are not to be cut.
     done = subprocess.run(
-        ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-silent", f"{NAME}.tex"],
+        ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-silent", f"{name}.tex"],
         cwd=sources,
-        env={**os.environ, "max_print_line": "10000", "LATEXOPTS": "", "XINDYOPTS": ""},
+        env={**os.environ, "max_print_line": "10000", "LATEXOPTS": "", "XINDYOPTS": "", "FORCE_SOURCE_DATE": "1"},
         capture_output=True,
         text=True,
         errors="replace",
@@ -62,7 +67,24 @@ def build(folder: Path) -> tuple[Path, list[str]]:
     found = faults(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else []
     if done.returncode and not found:
         found = [f"latexmk failed: {done.stderr[-2000:] or done.stdout[-2000:]}"]
-    return sources / f"{NAME}.pdf", found
+    return found
+
+
+def build(folder: Path, names: tuple[str, ...], what: str) -> int:
+    """Build these documents into the folder and say where they are; 1 where something is wrong with them."""
+    sources = to_latex(folder)
+    found = ["jupyter-book could not turn the book into LaTeX, see above"] if sources is None else []
+    for name in names if sources else ():
+        found += typeset(sources, name)
+    if found:
+        print("\n".join([f"{what} has faults:", *found]), file=sys.stderr)
+        if "not found" in "\n".join(found) or "cannot be found" in "\n".join(found):
+            print(f"A package or a font of TeX is missing. {ADVICE}", file=sys.stderr)
+        return 1
+    for name in names:
+        shutil.copyfile(sources / f"{name}.pdf", folder / f"{name}.pdf")
+    print(f"{what} is at {' and '.join(str(folder / f'{name}.pdf') for name in names)}")
+    return 0
 
 
 def main(arguments: list[str]) -> int:
@@ -74,16 +96,7 @@ def main(arguments: list[str]) -> int:
     if "--check" in arguments:
         return 0
     folder = Path(next((argument for argument in arguments if not argument.startswith("-")), ROOT / "_build" / "pdf"))
-    made, found = build(folder.resolve())
-    if found:
-        print("\n".join(["The PDF edition has faults:", *found]), file=sys.stderr)
-        if "not found" in "\n".join(found) or "cannot be found" in "\n".join(found):
-            print(f"A package or a font of TeX is missing. {ADVICE}", file=sys.stderr)
-        return 1
-    pdf = folder.resolve() / made.name
-    shutil.copyfile(made, pdf)
-    print(f"The PDF edition is at {pdf}")
-    return 0
+    return build(folder.resolve(), (NAME, REFERENCE), "The PDF edition")
 
 
 if __name__ == "__main__":

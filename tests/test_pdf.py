@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from docutils import nodes
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -82,6 +83,8 @@ def test_harmless_warnings_are_not_faults():
 def test_the_name_of_the_file_is_that_of_the_configuration():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert config["latex"]["latex_documents"]["targetname"] == f"{pdf.NAME}.tex"
+    extension = (BOOK / "_ext" / "latex_edition.py").read_text(encoding="utf-8")
+    assert f'REFERENCE: ("{pdf.REFERENCE}", ' in extension
 
 
 @pytest.mark.slow
@@ -104,9 +107,21 @@ def test_the_book_on_paper(tmp_path):
     assert len(figures) > 50
     assert source.count(r"\begin{figure}") >= len(figures)
     assert source.count(r"\sphinxincludegraphics") >= len(figures)
-    assert source.count("In the HTML edition this figure is live") == 3
+    live = [cell for record in records for cell in record["cells"] if "explore.show" in "".join(cell["source"])]
+    assert source.count("In the HTML edition this figure is live") == len(live) > 0
     for remnant in ("<div", "<script", "<span", "gqExplorables"):
         assert remnant not in source
+
+    # The reference of the library is a file of its own, and the works are listed once.
+    reference = (tmp_path / "_build" / "latex" / f"{pdf.REFERENCE}.tex").read_text(encoding="utf-8")
+    assert (tmp_path / f"{pdf.REFERENCE}.pdf").read_bytes().startswith(b"%PDF")
+    assert "gqlib.mdp.FiniteMDP" in reference
+    assert r"\begin{fulllineitems}" not in source
+    assert source.count(r"\begin{sphinxthebibliography}") == 1
+    works = re.findall(r"\\bibitem\[(.*?)\]\{(\w+):", source)
+    assert len(works) > 40
+    assert {page for _, page in works} == {"bibliography"}
+    assert r"\chapter{Bibliography}" not in source
 
     if shutil.which("pdftotext"):
         text = subprocess.run(["pdftotext", made, "-"], capture_output=True, text=True, check=True).stdout
@@ -114,6 +129,20 @@ def test_the_book_on_paper(tmp_path):
         assert "[?]" not in text
         words = plain(text)
         for name in chapters()[1:]:
+            if Path(name).stem in ("api", "article"):  # documents of their own
+                continue
             page = (BOOK / name).with_suffix(".md").read_text(encoding="utf-8")
             title = re.search(r"^# (.+)$", page, flags=re.MULTILINE).group(1)
             assert plain(title) in words, title
+
+
+def test_a_page_that_a_document_does_not_hold_is_named_by_its_title():
+    sys.path.insert(0, str(BOOK / "_ext"))
+    edition = load(BOOK / "_ext" / "latex_edition.py")
+    paragraph = nodes.paragraph("", "", nodes.inline("", "the_page", classes=["xref", "std", "std-doc"]))
+    paragraph += nodes.inline("", "the_page", classes=["other"])
+    edition.name_pages({"the_page": nodes.title("", "The page")}, paragraph)
+    assert [(type(part).__name__, part.astext()) for part in paragraph] == [
+        ("emphasis", "The page"),
+        ("inline", "the_page"),
+    ]

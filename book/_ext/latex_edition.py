@@ -5,6 +5,7 @@ title page from CITATION.cff, the parts from the captions in `_toc.yml`. When th
 
 - the first page becomes a chapter without a number, and every caption a part, so that chapters, figures and theorems
   have the numbers of the HTML edition;
+- the reference of the library is a document of its own, and the list of works stands once, at the end;
 - code that is folded there is left out here, solutions are unfolded, and the caption of a figure that is live there
   says so;
 - a table whose lines do not fit gets columns after the length of their contents, and may run over pages;
@@ -25,6 +26,14 @@ from docutils import nodes
 from sphinx import addnodes
 
 ROOT = Path(__file__).parents[2]
+# Pages that are documents of their own: where each begins, its file, its title and its class.
+BOOK, REFERENCE = "gradient-q-sigma-lambda", "api"  # the first is the name of the file in _config.yml
+ARTICLE, WORKS_CITED = "article", "References"  # the page of the article, and its section of works, moved by LaTeX too
+DOCUMENTS = {
+    REFERENCE: ("gqlib-reference", "Library reference of gqlib", "manual"),
+    ARTICLE: ("gqlib-article", "[Re] Gradient Q(σ, λ)", "howto"),
+}
+WORKS = "bibliography"  # the page whose list LaTeX puts at the end by itself
 BREAK = "\u200b"  # where a long name may be broken
 LINE = 105  # characters of a table's line, at its size of type
 WIDER = 1.35  # typewriter against roman
@@ -33,6 +42,7 @@ SHORT = 14  # characters of a name that is never broken
 PREAMBLE = r"""
 \usepackage{newunicodechar}
 \newunicodechar{ᵀ}{\textsuperscript{T}}
+\newunicodechar{ℓ}{\ensuremath{\ell}}
 \newunicodechar{^^^^200b}{\hspace{0pt}}
 \addto\captionsenglish{\renewcommand{\contentsname}{Contents}}
 \setcounter{tocdepth}{1}
@@ -55,13 +65,33 @@ FONTS = r"""
   BoldItalicFont=*-BoldOblique]
 """
 
+# One source for all documents: each is known by its name while it is set.
 TITLE_PAGE = r"""
+\makeatletter
+\ifnum\strcmp{\jobname}{%(article)s}=0
+\newgeometry{hmargin=3.1cm,vmargin={2.8cm,3cm}}
+\linespread{1.2}\selectfont
+{\raggedright\sffamily
+{\LARGE\bfseries [Re] Gradient Q(σ, λ)\par}
+\vspace{1.5ex}
+{\large %(authors)s\par}
+\vspace{0.5ex}
+Version %(version)s, %(date)s.
+A replication of %(paper_authors)s (%(year)s), who are not its authors.\par}
+\vspace{2ex}\hrule\vspace{3ex}
+\else
 \begin{titlepage}
 \raggedright\sffamily
 \vspace*{0.16\textheight}
+\ifnum\strcmp{\jobname}{%(book)s}=0
 {\Huge\bfseries %(title)s\par}
 \vspace{3ex}
 {\Large One paper, derived again, run and judged claim by claim\par}
+\else
+{\Huge\bfseries \@title\par}
+\vspace{3ex}
+{\Large A companion of %(title)s\par}
+\fi
 \vspace{8ex}
 {\large %(authors)s\par}
 \vspace{1ex}
@@ -78,6 +108,8 @@ Numbers of chapters, figures and theorems are the same in both.\par
 \vspace{1.5ex}
 Code: MIT. Prose and figures: CC BY 4.0.\par
 \end{titlepage}
+\fi
+\makeatother
 """
 
 
@@ -97,6 +129,8 @@ def title_page() -> str:
     paper = cited["references"][0]
     names = [f"{author['given-names']} {author['family-names']}" for author in paper["authors"]]
     return TITLE_PAGE % {
+        "book": BOOK,
+        "article": DOCUMENTS[ARTICLE][0],
         "title": cited["title"],
         "authors": ", ".join(author["name"] for author in cited["authors"]),
         "version": cited["version"],
@@ -114,6 +148,7 @@ def configure(app: Any, config: Any) -> None:
     fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     config.latex_additional_files = [str(fonts / f"{FONT}{face}.ttf") for face in FACES]
     config.latex_use_xindy = False
+    config.latex_domain_indices = False  # of modules, which are elsewhere, and of labels, which no reader knows
     config.latex_elements = {
         "papersize": "a4paper",
         "pointsize": "10pt",
@@ -124,8 +159,15 @@ def configure(app: Any, config: Any) -> None:
         "fvset": r"\fvset{fontsize=\footnotesize}",
         "figure_align": "!htb",
         "maketitle": title_page(),
+        "tableofcontents": rf"\ifnum\strcmp{{\jobname}}{{{DOCUMENTS[ARTICLE][0]}}}=0 \else\sphinxtableofcontents\fi",
         "preamble": PREAMBLE + macros(config.mathjax3_config["tex"]["macros"]),
     }
+
+
+def add_documents(app: Any, env: Any, docnames: list[str]) -> None:
+    """Let LaTeX write the documents beside the book; jupyter-book has named the book by now."""
+    own = [(page, f"{name}.tex", title, app.config.author, kind) for page, (name, title, kind) in DOCUMENTS.items()]
+    app.config.latex_documents = [*app.config.latex_documents, *own]
 
 
 def keep_captions(app: Any, doctree: nodes.document) -> None:
@@ -159,6 +201,48 @@ def arrange(book: nodes.document) -> None:
 def is_container(node: nodes.Node, name: str) -> bool:
     """Whether this is a container of the class."""
     return isinstance(node, nodes.container) and name in node["classes"]
+
+
+def take_out(book: nodes.document, page: str) -> None:
+    """Remove a page that is found elsewhere; references into it become their words."""
+    for node in list(book.findall(addnodes.start_of_file)):
+        if node["docname"] == page:
+            node.parent.remove(node)
+    for work in list(book.findall(nodes.citation)):  # moved out of the page before
+        if work.get("docname") == page != WORKS:
+            work.parent.remove(work)
+    for link in list(book.findall(nodes.reference)):
+        target, _, place = link.get("refuri", "").removeprefix("%").partition("#")
+        if target == page and not (page == WORKS and place):  # the works themselves are at the end
+            link.parent.replace(link, link.children)
+
+
+def take_out_section(book: nodes.document, title: str) -> None:
+    """Remove a section whose contents LaTeX has moved to the end, under a heading of its own."""
+    for section in list(book.findall(nodes.section)):
+        if section.children and section.children[0].astext() == title:
+            section.parent.remove(section)
+
+
+def list_once(book: nodes.document) -> None:
+    """Say once what a work is: a list that belongs to several documents is filled for each of them."""
+    for work in book.findall(nodes.citation):
+        work.children = list({child.astext(): child for child in reversed(work.children)}.values())[::-1]
+
+
+def name_pages(titles: dict[str, nodes.Node], book: nodes.document) -> None:
+    """Name by its title a page that a document beside the book refers to and does not hold."""
+    for words in list(book.findall(nodes.inline)):
+        if "std-doc" in words["classes"] and words.astext() in titles:
+            words.parent.replace(words, nodes.emphasis("", titles[words.astext()].astext()))
+
+
+def name_chapters(app: Any, book: nodes.document) -> None:
+    """Give every section the name by which statements look for their chapter; typographer's quotes hide it."""
+    for section in book.findall(nodes.section):
+        if "docname" in section:
+            name = app.env.titles[section["docname"]].astext().lower()
+            section["names"] = [*section["names"], *([] if name in section["names"] else [name])]
 
 
 def leave_out_folded_code(book: nodes.document) -> None:
@@ -276,7 +360,16 @@ def prepare(app: Any, book: nodes.document, docname: str) -> None:
     """The hook: change the tree of the whole book in place."""
     if app.builder.format != "latex":
         return
-    arrange(book)
+    name_chapters(app, book)
+    if docname == app.config.root_doc:
+        arrange(book)
+        for page in (*DOCUMENTS, WORKS):
+            take_out(book, page)
+    else:
+        name_pages(app.env.titles, book)
+    if docname == ARTICLE:
+        take_out_section(book, WORKS_CITED)
+    list_once(book)
     leave_out_folded_code(book)
     announce_live_figures(book)
     set_proofs(book)
@@ -288,6 +381,7 @@ def prepare(app: Any, book: nodes.document, docname: str) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Register the hooks, after those of the other extensions."""
     app.connect("config-inited", configure, priority=100)
+    app.connect("env-before-read-docs", add_documents)
     app.connect("doctree-read", keep_captions, priority=900)
     app.connect("doctree-resolved", prepare, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,206 @@
+r"""The EPUB edition: the pages of the HTML book for an e-reader, by Sphinx's EPUB builder.
+
+Formulas become MathML (by latex2mathml, from the LaTeX that MathJax gets in HTML), live figures the static ones beside
+them, and tables of claims lists. Code that is folded in HTML is folded here too. What Sphinx leaves to do:
+
+- the package file says which pages contain MathML, as EPUB 3 demands;
+- folds are `details` in markup that XHTML allows; what HTML folds by a script, such as solutions, is open;
+- the same pages give the same file: the time stamps inside are that of SOURCE_DATE_EPOCH, or one for ever.
+
+Nothing here touches another builder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import xml.etree.ElementTree as ElementTree
+from html import escape
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+import yaml
+from docutils import nodes
+from latex2mathml.converter import convert
+from latex_edition import announce_live_figures
+from sphinx.builders.epub3 import Epub3Builder
+
+ROOT = Path(__file__).parents[2]
+NAME = "gradient-q-sigma-lambda"
+MATHML = "http://www.w3.org/1998/Math/MathML"
+STYLES = ("pygments.css", "e-reader.css")  # of those that extensions bring; others are for screens
+EARLIEST = 315532800  # 1980-01-01, where the time stamps of an archive begin
+# latex2mathml has no name for some environments, but has their likes.
+ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|alignat|gathered|gather|equation|align)\*?\}")
+
+
+def expand(tex: str, macros: dict[str, Any]) -> str:
+    r"""The formula with the book's own macros written out.
+
+    >>> expand(r"\E[x]^\T \Eta", {"E": ["\\mathbb{E}"], "T": ["\\top"]})
+    '{\\mathbb{E}}[x]^{\\top} \\Eta'
+    """
+    for name, definition in macros.items():
+        body = definition if isinstance(definition, str) else definition[0]
+        tex = re.sub(rf"\\{name}(?![A-Za-z])", lambda _, body=body: f"{{{body}}}", tex)
+    tex = re.sub(r"\\mathrel\s*\{([^{}]*)\}", r"\1", tex)
+    tex = re.sub(r"\\arg(?![a-z])", r"\\operatorname{arg}", tex)
+    return ALIGNED.sub(r"\\\1{align*}", tex)
+
+
+def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
+    r"""A formula as MathML, with its LaTeX for those who hear it.
+
+    >>> print(mathml("x^2", False, {}))
+    <math xmlns="http://www.w3.org/1998/Math/MathML" display="inline" alttext="x^2"><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>
+    >>> "merror" in mathml(r"\frac{1}{", True, {})
+    False
+    """  # noqa: E501
+    made = convert(expand(tex, macros), display="block" if display else "inline")
+    made = re.sub(r">\\([{}|])<", lambda sign: f">{'‖' if sign[1] == '|' else sign[1]}<", made)  # of a stated size
+    ElementTree.register_namespace("", MATHML)
+    root = ElementTree.fromstring(made)
+    root.set("alttext", " ".join(tex.split()))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def visit_math(translator: Any, node: nodes.math) -> None:
+    """Write a formula in a line."""
+    macros = translator.config.mathjax3_config["tex"]["macros"]
+    translator.body.append(mathml(node.astext(), False, macros))
+    raise nodes.SkipNode
+
+
+def visit_math_block(translator: Any, node: nodes.math_block) -> None:
+    """Write a displayed formula, with its number."""
+    macros, tex = translator.config.mathjax3_config["tex"]["macros"], node.astext()
+    translator.body.append(translator.starttag(node, "div", CLASS="math"))
+    if node.get("number"):
+        translator.body.append(f'<span class="eqno">({escape(str(node["number"]))})</span>')
+    # Several lines without an environment of their own are aligned, as in HTML.
+    if r"\\" in tex and r"\begin" not in tex:
+        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
+    translator.body.append(mathml(tex, True, macros))
+    translator.body.append("</div>")
+    raise nodes.SkipNode
+
+
+def repair(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Leave out scripts, and change what XHTML does not allow in the body of a page."""
+    if app.builder.name != "epub":
+        return
+    context["script_files"] = []
+    context["css_files"] = [one for one in context["css_files"] if Path(str(one.filename)).name in STYLES]
+    if "body" in context:
+        body = re.sub(r"<script.*?</script>", "", context["body"], flags=re.DOTALL)
+        body = re.sub(r"<summary[^>]*>.*?</summary>", _plain_summary, body, flags=re.DOTALL)
+        body = re.sub(r"<p>(<ul class=\"simple\">.*?</ul>)\s*</p>", r"\1", body, flags=re.DOTALL)  # several returns
+        context["body"] = each_name_once(body)
+
+
+def each_name_once(body: str) -> str:
+    """The body of a page without names that were given before in it, such as that of every proof.
+
+    >>> each_name_once('<p id="proof">a</p><p id="proof" class="b">c</p>')
+    '<p id="proof">a</p><p class="b">c</p>'
+    """
+    seen: set[str] = set()
+
+    def once(found: re.Match[str]) -> str:
+        if found[1] in seen:
+            return ""
+        seen.add(found[1])
+        return found[0]
+
+    return re.sub(r' id="([^"]*)"', once, body)
+
+
+def _plain_summary(found: re.Match[str]) -> str:
+    """What is on top of a fold: words alone, and one set of them."""
+    text = re.sub(r'<(p|span) class="expanded">.*?</\1>', "", found[0], flags=re.DOTALL)
+    return f"<summary>{' '.join(re.sub(r'<[^>]+>', ' ', text).split())}</summary>"
+
+
+class Edition(Epub3Builder):
+    """Sphinx's builder, with what is missing in the package file, and an archive that can be repeated."""
+
+    def prepare_writing(self, docnames: set[str]) -> None:
+        """Leave out the indices of modules and labels: a reader searches."""
+        super().prepare_writing(docnames)
+        self.domain_indices = []
+
+    def build_content(self) -> None:
+        """Write the package file, without what no page uses, and say in it which pages contain MathML or SVG."""
+        brought = [path for path in Path(self.outdir).glob("_*static*/**/*") if path.name not in STYLES]
+        self.config.epub_exclude_files = [path.relative_to(self.outdir).as_posix() for path in brought]
+        super().build_content()
+        path = Path(self.outdir) / "content.opf"
+        text = path.read_text(encoding="utf-8")
+        for name in self.files:
+            if not name.endswith(self.out_suffix):
+                continue
+            page = (Path(self.outdir) / name).read_text(encoding="utf-8")
+            found = [kind for kind, tag in (("mathml", "<math "), ("svg", "<svg ")) if tag in page]
+            if found:
+                item = f'href="{name}" media-type='
+                text = text.replace(item, f'properties="{" ".join(found)}" {item}')
+        path.write_text(text, encoding="utf-8")
+
+    def build_toc(self) -> None:
+        """Write the contents for older readers, under the name of the book that the package file gives."""
+        super().build_toc()
+        path = Path(self.outdir) / "toc.ncx"
+        name = f'content="{escape(self.config.epub_identifier)}"'
+        text = path.read_text(encoding="utf-8").replace(f'content="{self.config.epub_uid}"', name)
+        path.write_text(text, encoding="utf-8")
+
+    def build_epub(self) -> None:
+        """Write the archive, with one time stamp for all files."""
+        when = time.gmtime(max(EARLIEST, int(os.environ.get("SOURCE_DATE_EPOCH", EARLIEST))))[:6]
+        folder, listed = Path(self.outdir), ("META-INF/container.xml", "content.opf", "toc.ncx", *sorted(self.files))
+        with ZipFile(folder / f"{self.config.epub_basename}.epub", "w") as archive:
+            for name in ("mimetype", *listed):
+                entry = ZipInfo(name, when)
+                entry.external_attr = 0o644 << 16
+                entry.compress_type = ZIP_STORED if name == "mimetype" else ZIP_DEFLATED
+                archive.writestr(entry, (folder / name).read_bytes())
+
+
+def configure(app: Any, config: Any) -> None:
+    """Set what the builder needs; other builders do not look at it."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    config.epub_basename = NAME
+    config.epub_title = cited["title"]
+    config.epub_author = config.epub_publisher = config.epub_contributor = cited["authors"][0]["name"]
+    config.epub_description = f"{cited['title']}: one paper, derived again, run and judged claim by claim"
+    config.epub_copyright = "Code: MIT. Prose and figures: CC BY 4.0."
+    config.epub_identifier = f"urn:gqlib:{cited['version']}"
+    config.epub_uid, config.epub_scheme = "edition", "URN"
+    config.version = config.version or str(cited["version"])
+    config.epub_show_urls = "no"
+    config.epub_tocscope, config.epub_tocdepth, config.epub_tocdup = "includehidden", 2, False
+    config.epub_css_files = [("e-reader.css", {})]
+    config.epub_use_index = False
+    config.suppress_warnings = [*config.suppress_warnings, "epub.unknown_project_files"]
+    # What is live or typeset by a script in HTML has a form for paper.
+    own = [("epub", "text/html", None), ("epub", "text/markdown", 5), ("epub", "text/latex", 6)]
+    config.nb_mime_priority_overrides = [*config.nb_mime_priority_overrides, *own]
+
+
+def prepare(app: Any, page: nodes.document, docname: str) -> None:
+    """Change the tree of a page in place."""
+    if app.builder.name == "epub":
+        announce_live_figures(page)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register builder, renderer and hooks."""
+    app.add_builder(Edition, override=True)
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+    app.add_config_value("epub_math_renderer", "mathml", "env")
+    app.connect("config-inited", configure, priority=100)
+    app.connect("doctree-resolved", prepare, priority=900)
+    app.connect("html-page-context", repair, priority=950)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,122 @@
+"""The article: no number in its prose was typed, and every value is the register's or the results' of today."""
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gqlib.claims import count_verdicts, load_claims
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "book" / "article.md").read_text(encoding="utf-8")
+
+
+def load(path):
+    """A module of the book, which is not a package."""
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.path.remove(str(path.parent))
+    return module
+
+
+article = load(ROOT / "book" / "article.py")
+# What has a number in its name: objects of the paper, the two ends of σ, a program, cases that are numbered by letters.
+NAMES = (
+    r"(?:Theorem|Lemma|Proposition|Figure|Table|Algorithm|Section|Eq\.) \(?\d+\)?",
+    r"Tables 1 and 2",
+    r"[σλ] = [01]\b",
+    r"GQ\(0, λ\)",
+    r"\btable2\b",
+    r"tiles3",
+)
+WORDS = (
+    *("four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("dozen", "hundred", "thousand", "million"),
+)
+
+
+def prose(text):
+    """The article without its header, code, roles, formulas and what has a number in its name."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
+    text = re.sub(r"^```\{.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"\$\$.*?\$\$(?: \(\S+\))?|\$[^$]+\$", "", text, flags=re.DOTALL)
+    text = re.sub(r"\{[\w:]+\}`[^`]+`", "", text)
+    return re.sub("|".join(NAMES), "", text)
+
+
+def typed(text):
+    """Numbers in the prose, in digits or in words."""
+    return re.findall(rf"\S*\d\S*|\b(?:{'|'.join(WORDS)})\b|\b\w*(?:teen|ty-\w+)\b", prose(text))
+
+
+def captions(text):
+    """Captions and alternative texts of the figures."""
+    return re.findall(r"^    (?:caption: \|\n((?:      .*\n)+)|alt: (.*))", text, flags=re.MULTILINE)
+
+
+def test_no_number_is_typed():
+    assert typed(TEXT) == []
+    words = " ".join("".join(pair) for pair in captions(TEXT))
+    # the level of an interval and the number of panels belong to the drawing
+    assert re.findall(r"\d[\d.,]*", re.sub("|".join((*NAMES, r"95%", r"sigma 0\.9")), "", words)) == []
+
+
+@pytest.mark.parametrize("sentence", ["It beats both in 42 of them.", "Of the 1,000 runs", "seven of them", "σ = 0.5"])
+def test_a_typed_number_would_be_found(sentence):
+    assert typed(f"{TEXT}\n{sentence}\n")
+
+
+def outputs():
+    """The values that the record hands to the prose."""
+    record = json.loads((ROOT / "book" / "article.ipynb").read_text(encoding="utf-8"))
+    found = {}
+    for cell in record["cells"]:
+        for output in cell.get("outputs", ()):
+            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
+            if name:
+                found[name] = "".join(next(iter(output["data"].values()))).strip("'")
+    return found
+
+
+def test_every_value_of_the_prose_is_made_and_every_value_made_is_used():
+    used = set(re.findall(r"\{glue:text\}`([\w-]+)`", TEXT))
+    assert used == set(outputs())
+    assert len(used) > 30
+
+
+def test_the_record_counts_as_the_register_does():
+    number, values = count_verdicts(load_claims()), outputs()
+    assert values["art-claims"] == str(sum(number.values()))
+    assert values["art-corrected"] == str(number["corrected"])
+
+
+def test_without_tex_make_article_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert article.main(["--check"]) == 1
+    assert capsys.readouterr().err.startswith("The article needs xelatex and latexmk, not found on the PATH. On Debian")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)  # a machine may be busy
+@pytest.mark.skipif(bool(article.pdf.missing()), reason=article.pdf.ADVICE)
+def test_the_article_on_paper(tmp_path):
+    command = [sys.executable, ROOT / "book" / "article.py", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    source = (tmp_path / f"{article.NAME}.tex").read_text(encoding="utf-8")
+    assert source.count(r"\begin{figure}") == 2
+    assert source.count(r"\begin{sphinxthebibliography}") == 1
+    works = re.split(r"\\bibitem", source.split(r"\begin{sphinxthebibliography}")[1])[1:]
+    assert all(work.count(r"\sphinxAtStartPar") == 1 for work in works)
+    assert "glue" not in source
+    assert r"machine\_checked" not in source  # other pages are named by their titles
+    if shutil.which("pdfinfo"):
+        told = subprocess.run(["pdfinfo", tmp_path / f"{article.NAME}.pdf"], capture_output=True, text=True, check=True)
+        assert 8 <= int(re.search(r"Pages:\s+(\d+)", told.stdout).group(1)) <= 13

