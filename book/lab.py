@@ -40,7 +40,7 @@ from pybtex.richtext import Text
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
 FOLDER = ROOT / "lab"  # beside `book`, so that `../results` is the same place for both
-LEFT_OUT = {"api"}  # made by autodoc from docstrings; in a notebook there is `help`
+LEFT_OUT = {"api", "article"}  # made by autodoc (in a notebook there is `help`); a paper of its own, to be read
 MADE = ".made.json"  # what was written, by name and digest of the sources
 CONFIG = ".jupyter"  # JUPYTER_CONFIG_PATH of `make lab`
 EXERCISE, SOLUTION = "#" * 5, "#" * 6  # headings: a folded one hides what follows, up to the next of its level
@@ -178,6 +178,11 @@ def entries() -> dict[str, Entry]:
     return dict(parse_file(str(BOOK / "references.bib")).entries)
 
 
+def plain(key: str) -> str:
+    """The key of a work, without the prefix by which a page with a bibliography of its own marks its citations."""
+    return key.removeprefix("art-")
+
+
 def author_year(key: str) -> tuple[str, str]:
     """Who and when, for running text."""
     entry = entries()[key]
@@ -200,7 +205,7 @@ def references() -> dict[str, str]:
 def cite(keys: str, textual: bool) -> str:
     """Citations with links into the bibliography: "(Yang et al., 2019)" or, in the text, "Yang et al. (2019)"."""
     found = []
-    for key in map(str.strip, keys.split(",")):
+    for key in map(plain, map(str.strip, keys.split(","))):
         who, year = author_year(key)
         whole = re.sub(r"\[([^\]]+)\]\([^)]+\)|[*\"]", r"\1", references()[key])
         address = f'bibliography.ipynb#cell-id={cell_id("ref-" + key)} "{whole}"'
@@ -804,6 +809,10 @@ def write(folder: Path, made: dict[str, NotebookNode], files: Iterable[str] = ()
     off = {"disabledExtensions": {"jupyterlab-myst": True, "@jupyterlab/apputils-extension:announcements": True}}
     (folder / CONFIG / "labconfig").mkdir(parents=True, exist_ok=True)
     (folder / CONFIG / "labconfig" / "page_config.json").write_text(json.dumps(off, indent=1) + "\n", encoding="utf-8")
+    whole = {"@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}}  # a page to search and to jump in
+    (folder / CONFIG / "labconfig" / "default_setting_overrides.json").write_text(
+        json.dumps(whole, indent=1) + "\n", encoding="utf-8"
+    )
     log.write_text(json.dumps({name: digest(new) for name, new in made.items()}, indent=1) + "\n", encoding="utf-8")
     return said
 
