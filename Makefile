@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf test mutants planted lab notebooks lint bench lock clean coverage licences sbom latest wheels proofs
+.PHONY: help setup book live test-live pdf test mutants planted lab notebooks lint bench lock clean coverage licences sbom latest wheels proofs data article epub release
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -36,11 +36,25 @@ book: $(STAMP) ## build the HTML book and say where it is
 	$(BIN)/jupyter-book build book -W --keep-going -n --quiet
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
+live: book ## let the book's cells be changed and run in its pages (once 110 MB from the Python index and npm; GQ_LIVE_CACHE, GQ_LIVE_FROM)
+	@$(BIN)/python book/live/pack.py
+
+test-live: live ## run every chapter in Chromium, and one in Firefox, and compare what they print with the records (an hour)
+	GQ_LIVE_ALL=1 $(BIN)/python -m pytest tests/test_live.py -q -rs
+
 # TeX is looked for before anything is set up.
 pdf: ## build the PDF edition and say where it is (needs TeX)
 	@$(PYTHON) book/pdf.py --check
 	@$(MAKE) --no-print-directory $(STAMP)
 	@$(BIN)/python book/pdf.py
+
+article: ## make the article, LaTeX and PDF, and say where it is (needs TeX)
+	@$(PYTHON) book/article.py --check
+	@$(MAKE) --no-print-directory $(STAMP)
+	@$(BIN)/python book/article.py
+
+epub: $(STAMP) ## build the EPUB edition, check it where epubcheck is installed, and say where it is
+	@$(BIN)/python book/epub.py
 
 test: $(STAMP) ## run every unit test and every notebook
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
@@ -63,6 +77,12 @@ licences: $(STAMP) ## list the licence of every dependency
 sbom: $(STAMP) ## write a software bill of materials, and check it against a local vulnerability database (GQ_OSV=all.zip)
 	$(BIN)/python .ci/sbom.py
 	$(BIN)/python .ci/audit.py
+
+data: $(STAMP) ## pack every figure, table and result of the book as CSV, with a dictionary and checksums
+	@$(BIN)/python .ci/data.py
+
+release: $(STAMP) ## build packages, book, PDF, EPUB, article, data and SBOM, with checksums, twice, and compare (an hour)
+	@$(BIN)/python .ci/release.py
 
 latest: ## run the tests with the newest allowed versions, in .venv-latest, and say what breaks
 	$(PYTHON) .ci/latest.py -n $(JOBS) --dist loadfile $(ARGS)

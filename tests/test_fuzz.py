@@ -61,6 +61,12 @@ NOT_FINITE = {
     "gqlib.evaluation.grids.grid_summary": "infinite where a run diverged; no half width from one run",
     "gqlib.stats.comparisons.paired_difference": "variance_ratio is NaN where neither sample varies",
     "gqlib.control.tile_tables.tile_table": "the last cells of the state box have no upper edge",
+    "gqlib.methods.limits.eta_star": "infinite where no step ratio is large enough",
+    "gqlib.methods.limits.error_after": "infinite for a step size that is too large",
+    **{f"gqlib.experiments.today.{name}": "NaN where there is no such number" for name in (
+        "map_point", "map_summary", "method_runs", "method_summary")},
+    "gqlib.methods.limits.limits": "infinite noise; NaN where the mean diverges",
+    "gqlib.methods.limits.ratio_windows": "the last window may be unbounded",
     "gqlib.ridge.kappa_windows": "the last window may be unbounded",
     "gqlib.stats.cases.case_counts": "counts; percentages of nothing are not asked for",
 }
