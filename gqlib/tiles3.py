@@ -64,7 +64,7 @@ def tile_hash(coordinates: Hashable) -> int:
     try:
         return hash(coordinates)
     except TypeError:
-        raise ValueError(f"a tile is {check.brief(coordinates)}; it should be a tuple of integers") from None
+        raise ValueError(f"coordinates is {check.brief(coordinates)}; it should be a tuple of integers") from None
 
 
 def _long_tuple_hash(coordinates: Any) -> int:
@@ -72,7 +72,7 @@ def _long_tuple_hash(coordinates: Any) -> int:
     try:
         numbers: list[int] = [integer(number) for number in coordinates]
     except TypeError:
-        raise ValueError(f"a tile is {check.brief(coordinates)}; it should be a tuple of integers") from None
+        raise ValueError(f"coordinates is {check.brief(coordinates)}; it should be a tuple of integers") from None
     total: int = _PRIME_5
     for number in numbers:
         own = abs(number) % _INTEGERS_MODULO

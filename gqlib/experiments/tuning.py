@@ -104,8 +104,8 @@ def _checked(row: Row) -> Row:
         raise ValueError(f"row is {check.brief(row)}; it should be a dict with method, target, p and sigma")
     if unknown := set(row) - {field.name for field in fields(ControlGrid)}:
         raise ValueError(f"row has {sorted(map(str, unknown))}; its entries should be fields of a ControlGrid")
-    check.choice("method", row["method"], METHODS)
-    check.scalar("sigma", row["sigma"], low=0.0, high=1.0)
+    check.choice("row['method']", row["method"], METHODS)
+    check.scalar("row['sigma']", row["sigma"], low=0.0, high=1.0)
     return row
 
 
