@@ -263,7 +263,7 @@ def twin(problem: PredictionProblem, *, gamma: Any = GAMMA, largest_denominator:
         if error > READING_TOLERANCE * max(1.0, float(np.abs(values).max())):
             raise ValueError(
                 f"{name} is off its fractions by {error:.2g}; its entries should be fractions with denominators "
-                f"up to {largest_denominator}"
+                f"up to largest_denominator, {largest_denominator}"
             )
         return fractions
 

@@ -3,7 +3,8 @@ refuses it with a ValueError that names an argument (a command line: in one line
 
 A case is a valid call (`fuzz_calls.call`) in which one or two arguments are replaced by hostile values: things of the
 wrong type, numbers that are not finite or far out of range, arrays of the wrong shape, chains that are not chains. A
-seed determines all cases. By default 500 are run; the environment variable GQ_FUZZ_CASES asks for another number, as in
+case is determined by the name of the function and a number: a new function changes none of the others' cases. By
+default each function has four; the environment variable GQ_FUZZ_CASES asks for at least so many in all, as in
 
     GQ_FUZZ_CASES=10000 pytest tests/test_fuzz.py -k spoilt -s
 
@@ -19,12 +20,13 @@ import fractions
 import importlib
 import inspect
 import itertools
+import math
 import os
 import re
 import signal
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,8 @@ from gqlib import cli, experiments
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.store import StoreError
 
-CASES = int(os.environ.get("GQ_FUZZ_CASES", "500"))
+SPOILT = tuple(key for key in keys() if key not in UNSPOILT)
+EACH = math.ceil(int(os.environ.get("GQ_FUZZ_CASES", 4 * len(SPOILT))) / len(SPOILT))
 SEED = 2019
 LIMIT = 30  # seconds for one case: the slowest valid call takes a quarter of one, but machines may be busy
 ROOM = 2**31  # bytes that a case may ask for beyond what the process has
@@ -243,23 +246,18 @@ def judge_refusal(
     return "defect", f"names no argument: {type(error).__name__}: {message}"
 
 
-def cases(number: int) -> Iterator[tuple[int, str, dict[str, Any], tuple[str, ...]]]:
-    """The first `number` cases: every function in turn, in an order that the seed decides."""
-    names = [key for key in keys() if key not in UNSPOILT]
-    draw = np.random.default_rng(SEED)
-    order: list[int] = []
-    for index in range(number):
-        if not order:
-            order = draw.permutation(len(names)).tolist()
-        key = names[order.pop()]
-        own = np.random.default_rng([SEED, index])
-        arguments = call(key)
-        given = [name for name in arguments if name != "self"]
-        count = min(len(given), 1 + int(own.random() < 0.25))
-        replaced = tuple(given[i] for i in own.permutation(len(given))[:count])
-        for name in replaced:
-            arguments[name] = spoilt(arguments[name], own)
-        yield index, key, arguments, replaced
+def cases(names: Sequence[str], each: int) -> Iterator[tuple[str, int, dict[str, Any], tuple[str, ...]]]:
+    """`each` cases of each function, decided by its name and the case's number alone."""
+    for key in names:
+        for number in range(each):
+            own = np.random.default_rng([SEED, *key.encode(), number])
+            arguments = call(key)
+            given = [name for name in arguments if name != "self"]
+            count = min(len(given), 1 + int(own.random() < 0.25))
+            replaced = tuple(given[i] for i in own.permutation(len(given))[:count])
+            for name in replaced:
+                arguments[name] = spoilt(arguments[name], own)
+            yield key, number, arguments, replaced
 
 
 def picture(arguments: dict[str, Any], replaced: tuple[str, ...]) -> str:
@@ -291,22 +289,36 @@ def test_the_derived_calls_are_valid(key):
 def test_spoilt_arguments_are_taken_or_refused_and_nothing_else(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # a spoilt path may be a good one
     defects, outcomes = [], Counter()
-    for index, key, arguments, replaced in cases(CASES):
+    for key, number, arguments, replaced in cases(SPOILT, EACH):
         shown = picture(arguments, replaced)
         outcome, why = attempt(key, arguments, replaced)
         outcomes[key.split(".")[1], outcome] += 1
         if outcome == "defect":
-            defects.append(f"case {index}: {key}({shown}): {why}")
+            defects.append(f"{key}, case {number}: ({shown}): {why}")
     for module in sorted({module for module, _ in outcomes}):
         print(f"{module:24}" + "".join(f"{outcomes[module, kind]:7} {kind}" for kind in ("taken", "refused", "defect")))
-    print(f"{len(defects)} defects in {CASES} cases")
+    tried = sum(outcomes.values())
+    print(f"{len(defects)} defects in {tried} cases")
     assert not defects, "\n".join(defects)
-    assert sum(n for (_, kind), n in outcomes.items() if kind == "refused") > CASES / 3
+    assert sum(n for (_, kind), n in outcomes.items() if kind == "refused") > tried / 3
 
 
-def test_cases_are_decided_by_the_seed():
-    first, again = ([(i, key, replaced) for i, key, _, replaced in cases(40)] for _ in range(2))
-    assert first == again
+def test_a_new_function_changes_no_other_functions_cases():
+    def drawn(names: Sequence[str]) -> dict[tuple[str, int], str]:
+        return {(key, k): picture(arguments, replaced) for key, k, arguments, replaced in cases(names, 2)}
+
+    def plain(shown: dict[tuple[str, int], str]) -> dict[tuple[str, int], str]:
+        return {case: re.sub(r"0x[0-9a-f]+", "", text) for case, text in shown.items()}
+
+    everything, some = plain(drawn(SPOILT)), plain(drawn(SPOILT[::7]))
+    assert len(everything) == 2 * len(SPOILT)
+    assert some == {case: everything[case] for case in some}
+
+
+def test_what_is_public_checks_its_arguments_before_a_cache_does():
+    cached = [value for value in public().values() if hasattr(value, "cache_info")]
+    assert cached
+    assert [value for value in cached if inspect.signature(value).parameters] == []
 
 
 NUMBERS = [
@@ -380,7 +392,7 @@ def test_spoilt_command_lines_end_in_one_line_and_code_two(monkeypatch, tmp_path
     (tmp_path / "file").write_text("in the way")
     draw = np.random.default_rng([SEED, 1])
     codes: Counter[int] = Counter()
-    for _ in range(max(60, CASES // 10)):
+    for _ in range(max(60, EACH * len(SPOILT) // 10)):
         given = line(draw)
         try:
             with bounded():

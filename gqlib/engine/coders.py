@@ -225,10 +225,14 @@ class Features:
     def indices(self, state: Any, data: Any = ()) -> list[int]:
         """The active features of a state."""
         out = np.full(self.active, -1, dtype=np.int64)
-        self.fill.py_func(data, state, out)  # type: ignore[attr-defined]
+        try:
+            self.fill.py_func(data, state, out)  # type: ignore[attr-defined]
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+            raise ValueError(f"state is {check.brief(state)}, which fill cannot take: {error}") from error
         found: list[int] = out.tolist()
         if min(found) < 0 or max(found) >= self.size or len(set(found)) < self.active:
-            raise ValueError(f"fill gives {found}; it should give {self.active} different numbers below {self.size}")
+            raise ValueError(f"state is {check.brief(state)}, for which fill gives {found}; "
+                             f"it should give {self.active} different numbers below {self.size}")  # fmt: skip
         return found
 
     def _rows(self, actions: int) -> int:

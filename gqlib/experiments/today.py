@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -197,7 +197,6 @@ MAPPED = (
 )
 
 
-@lru_cache(maxsize=len(PROBLEMS))
 def problem(name: str) -> Task:
     """The task of that name, one of `PROBLEMS`.
 
@@ -206,7 +205,11 @@ def problem(name: str) -> Task:
     >>> problem("Collision").phi.shape, problem("machine, pairs").on
     ((18, 6), 'pairs')
     """
-    name = check.choice("name", name, PROBLEMS)
+    return _problem(check.choice("name", name, PROBLEMS))
+
+
+@cache
+def _problem(name: str) -> Task:
     on = "pairs" if name.endswith(", pairs") else "states"
     plain = name.removesuffix(", pairs")
     if plain.startswith("walk"):

@@ -159,15 +159,19 @@ def largest_step(joint: ArrayLike, *, extragradient: bool = False) -> float:
     bar = ROUNDING * EPS * len(matrix) * np.linalg.norm(matrix, 2)
     if not values.real.max() < -bar:
         return 0.0
+    # By a power of two, which changes no digit: squares of very small eigenvalues would be zero.
+    scale = float(2.0 ** np.floor(np.log2(np.abs(values).max())))
+    values, least = values / scale, np.inf
     if not extragradient:
-        return float((-2.0 * values.real / np.abs(values) ** 2).min())
-    least = np.inf
-    for value in values:
+        least = float((-2.0 * values.real / np.abs(values) ** 2).min())
+    for value in values if extragradient else ():
         cosine, twice = np.cos(np.angle(value)), np.cos(2.0 * np.angle(value))
         roots = np.roots([1.0, 2.0 * cosine, 1.0 + 2.0 * twice, 2.0 * cosine])
         positive = roots.real[(np.abs(roots.imag) < np.sqrt(EPS)) & (roots.real > 0.0)]
         least = min(least, float(positive.min()) / abs(value))
-    return float(least)
+    if least / np.finfo(float).max > scale:
+        raise ValueError(f"joint is {check.brief(joint)}; it should be larger, so that step sizes are finite")
+    return least / scale
 
 
 def _noise_of(task: Task, method: Method, lam: float, eta: float) -> Array:

@@ -36,10 +36,11 @@ __all__ = ["increment_covariance", "trace_moments"]
 SHARE, LAGS = 1e-12, 10_000
 
 
-def _solve(kept: Array, right: Array, what: str) -> Array:
+def _solve(kept: Array, right: Array, what: str, lam: float) -> Array:
     radius = float(np.abs(np.linalg.eigvals(kept)).max())
     if not radius < 1.0 - MARGIN:
-        raise ValueError(f"{what} grows by {radius:.4g} in a step; it should shrink, or the noise is infinite")
+        raise ValueError(f"lam is {lam:g}: {what} grows by {radius:.4g} in a step; it should shrink, "
+                         "or the noise is infinite")  # fmt: skip
     flat = np.linalg.solve(np.eye(len(kept)) - kept.T, right.reshape(len(kept), -1))
     return np.asarray(flat.reshape(right.shape))
 
@@ -66,6 +67,7 @@ def trace_moments(task: Task, method: Method, lam: float) -> tuple[Array, Array,
     >>> bool(np.allclose(second.sum(axis=0), task.M))  # without trace e is φ
     True
     """
+    lam = check.scalar("lam", lam, low=0.0, high=1.0)
     given = means(task, method, lam)
     c, decay = coefficients(task, method, lam)
     once, twice = carried(task, c), carried(task, c**2)
@@ -76,14 +78,14 @@ def trace_moments(task: Task, method: Method, lam: float) -> tuple[Array, Array,
     if method.emphasis:
         beta = task.gamma if method.beta is None else method.beta
         f, weight = followon(task, method), (1.0 - lam) * beta
-        squared = _solve(beta**2 * twice, xi + 2.0 * beta * _weighed(once, f), "the square of the follow-on")
+        squared = _solve(beta**2 * twice, xi + 2.0 * beta * _weighed(once, f), "the square of the follow-on", lam)
         source = decay * _weighed(once, given.X) + (lam * f + (1.0 - lam) * squared)[:, None] * phi
-        pulled = mixed = _solve(decay * beta * twice, source, "the follow-on times the trace")
+        pulled = mixed = _solve(decay * beta * twice, source, "the follow-on times the trace", lam)
         m_squared = lam**2 * xi + 2.0 * lam * (1.0 - lam) * f + (1.0 - lam) ** 2 * squared
     cross = decay * (_weighed(once, given.X) + weight * _weighed(twice, mixed))
     outer = cross[:, :, None] * phi[:, None, :]
     source = outer + outer.transpose(0, 2, 1) + (m_squared[:, None] * phi)[:, :, None] * phi[:, None, :]
-    return _solve(decay**2 * twice, source, "the square of the trace"), pulled, squared
+    return _solve(decay**2 * twice, source, "the square of the trace", lam), pulled, squared
 
 
 def _closed(task: Task) -> tuple[Array, Array]:

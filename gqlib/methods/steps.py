@@ -266,7 +266,7 @@ def run_method(
     >>> bool(max(task.error(theta) for theta in done) < 0.1)
     True
     """
-    tasks = task if isinstance(task, list) else [task]
+    tasks = task if isinstance(task, list) and task else [task]
     for each in tasks:
         check.instance("task", each, Task)
     first = tasks[0]
