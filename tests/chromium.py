@@ -1,8 +1,11 @@
 """What all tests in a browser need: where Chromium is, the sizes and themes of pages, and how to wait and listen."""
 
+import re
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -22,6 +25,7 @@ FLAGS = [
 ]
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 1000}
 THEMES = ("light", "dark")
+PATIENCE = 120_000  # milliseconds: no verdict on speed, the machine may be busy
 NO_MOTION = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 
 
@@ -49,3 +53,51 @@ def listen(page):
     own = ("file:", "data:", "blob:")
     page.on("request", lambda request: None if request.url.startswith(own) else outside.append(request.url))
     return errors, outside
+
+
+@contextmanager
+def opened_page(browser, address):
+    """A tab that shows this address, typeset and still; at the end it must have had no errors and asked for nothing."""
+    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    tab = context.new_page()
+    errors, outside = listen(tab)
+    tab.goto(address)
+    settle(tab)
+    tab.add_style_tag(content=NO_MOTION)
+    yield tab
+    assert errors == []
+    assert outside == []
+    context.close()
+
+
+@contextmanager
+def live_figure(book, browser, chapter, name):
+    """The tab with a chapter, and its live figure of this name."""
+    with opened_page(browser, (book / f"{chapter}.html").as_uri()) as tab:
+        figure = tab.locator(f'.gq-live[data-explorable="{name}"]')
+        figure.wait_for()
+        yield tab, figure
+
+
+def numbers(figure, name):
+    """The numbers that a read-out of a live figure shows."""
+    shown = figure.locator(f'[data-name="{name}"]').inner_text().replace("−", "-")
+    return np.array([float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", shown)])
+
+
+def put(figure, **values):
+    """Move sliders of a live figure; `lam` is the one called lambda."""
+    for name, value in values.items():
+        figure.locator(f'input[data-name="{"lambda" if name == "lam" else name}"]').fill(str(value))
+
+
+def assert_fits_a_phone(tab, figure, theme, panels):
+    """In this theme and on a phone all panels of a live figure are on the page, whole."""
+    tab.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    tab.set_viewport_size(PHONE)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    boxes = [panel.bounding_box() for panel in figure.locator("svg.gq-panel").all()]
+    assert len(boxes) == panels
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
+    tab.set_viewport_size(DESK)

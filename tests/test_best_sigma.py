@@ -1,41 +1,31 @@
 """The live figure on the repair: its numbers are the library's, and those of runs; the script only adds them up."""
 
-import json
-import re
-from pathlib import Path
 
-import IPython.display
 import numpy as np
 import pytest
-import quickjs
-from chromium import DESK, NO_MOTION, PHONE, THEMES, listen, needs_browser, settle
+from chromium import THEMES, assert_fits_a_phone, live_figure, needs_browser, numbers, put
+from javascript import (
+    assert_presets_lie_within,
+    assert_shown_as_html_and_a_sentence,
+    assert_small_and_alone,
+    call,
+    formula,
+    scripts,
+)
 
 from gqlib.edition import best_sigma
 from gqlib.edition.best_sigma import CASES, LAMS, SIGMAS
 from gqlib.learners.corrected import CorrectedProblem, variant_tables
 from gqlib.learners.ensemble import gq_ensemble, pair_walks
 
-STATIC = Path(__file__).parents[1] / "book" / "_static"
-
 
 @pytest.fixture(scope="module")
 def page():
-    """A JavaScript context with both scripts and the block, as the chapter's page has them."""
-    context = quickjs.Context()
-    context.eval("var window = globalThis;")
-    for name in ("explorables.js", "best_sigma.js"):
-        context.eval((STATIC / name).read_text(encoding="utf-8"))
-    (script,) = re.findall(r"<script>(.*?)</script>", best_sigma.best_sigma_explorable().html("fig-x"), re.DOTALL)
-    context.eval(script)
-    return context
-
-
-def call(page, function, *arguments):
-    return json.loads(page.eval(f"JSON.stringify({function}({', '.join(map(json.dumps, arguments))}))"))
+    return scripts(("explorables.js", "best_sigma.js"), best_sigma.best_sigma_explorable())
 
 
 def row(page, name, lam):
-    return call(page, f"gqExplorables['best-sigma'].formulas[{json.dumps(name)}]", lam)
+    return formula(page, "best-sigma", name, lam)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -111,29 +101,15 @@ def test_unknown_cases_are_refused():
 
 
 def test_presets_and_caption():
-    explorable = best_sigma.best_sigma_explorable()
-    sliders = {slider.name: slider for slider in explorable.sliders}
-    assert "that you set" in explorable.caption
-    assert any("paper" in preset.label for preset in explorable.presets)
-    for preset in explorable.presets:
-        assert preset.choice in CASES
-        for name, value in preset.values.items():
-            shown = np.log10(value) if sliders[name].log else value
-            assert sliders[name].low <= shown <= sliders[name].high
+    assert_presets_lie_within(best_sigma.best_sigma_explorable(), CASES)
 
 
 def test_the_script_is_small_and_fetches_nothing():
-    source = (STATIC / "best_sigma.js").read_text(encoding="utf-8")
-    assert len(source.splitlines()) < 150
-    assert not re.search(r"https?://|\b(fetch|XMLHttpRequest|import|eval|Function)\s*\(", source)
+    assert_small_and_alone("best_sigma.js", lines=150)
 
 
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
-    best_sigma.show_best_sigma("fig-x")
-    assert 'data-explorable="best-sigma" data-figure="fig-x"' in shown[0]["text/html"]
-    assert shown[0]["text/plain"] in shown[0]["text/html"]
+    assert_shown_as_html_and_a_sentence(monkeypatch, best_sigma.show_best_sigma, "best-sigma")
 
 
 # ---------------------------------------------------------------- in a browser
@@ -141,22 +117,8 @@ def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
 
 @pytest.fixture(scope="module")
 def opened(book, browser):
-    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
-    context.set_default_timeout(120_000)
-    tab = context.new_page()
-    errors, outside = listen(tab)
-    tab.goto((book / "corrected_gq.html").as_uri())
-    settle(tab)
-    tab.add_style_tag(content=NO_MOTION)
-    yield tab, tab.locator('.gq-live[data-explorable="best-sigma"]')
-    assert errors == []
-    assert outside == []
-    context.close()
-
-
-def number(figure, name):
-    shown = figure.locator(f'[data-name="{name}"]').inner_text().replace("−", "-")
-    return float(re.search(r"-?\d+(?:\.\d+)?", shown)[0])
+    with live_figure(book, browser, "corrected_gq", "best-sigma") as tab_and_figure:
+        yield tab_and_figure
 
 
 @pytest.mark.slow
@@ -165,11 +127,10 @@ def number(figure, name):
 def test_live_figure_shows_the_librarys_numbers(opened, name, sigma, lam, power):
     _, figure = opened
     figure.locator("select").select_option(name)
-    for slider, value in (("sigma", sigma), ("lambda", lam), ("alpha", power)):
-        figure.locator(f'input[data-name="{slider}"]').fill(str(value))
+    put(figure, sigma=sigma, lam=lam, alpha=power)
     for shown, variant in (("repaired", "corrected"), ("paper", "paper")):
         bias, variance = best_sigma.errors(name, variant, sigma, lam)
-        assert number(figure, shown) == pytest.approx(np.sqrt(bias + 10**power * variance), rel=6e-4)
+        assert numbers(figure, shown)[0] == pytest.approx(np.sqrt(bias + 10**power * variance), rel=6e-4)
 
 
 @pytest.mark.slow
@@ -183,7 +144,7 @@ def test_the_keyboard_moves_sigma_and_the_presets_set_the_case(opened):
         tab.keyboard.press("ArrowRight")
         assert float(figure.locator('input[data-name="sigma"]').input_value()) == sigma
         bias, variance = best_sigma.errors(CASES[2], "corrected", sigma, 0.9)
-        assert number(figure, "repaired") == pytest.approx(np.sqrt(bias + 0.001 * variance), rel=6e-4)
+        assert numbers(figure, "repaired")[0] == pytest.approx(np.sqrt(bias + 0.001 * variance), rel=6e-4)
 
 
 @pytest.mark.slow
@@ -191,11 +152,5 @@ def test_the_keyboard_moves_sigma_and_the_presets_set_the_case(opened):
 @pytest.mark.parametrize("theme", THEMES)
 def test_live_figure_has_its_caption_and_fits_a_phone(opened, theme):
     tab, figure = opened
-    tab.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
     assert "that you set" in tab.locator("#fig-cg-live .caption-text").inner_text()
-    tab.set_viewport_size(PHONE)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    boxes = [panel.bounding_box() for panel in figure.locator("svg.gq-panel").all()]
-    assert len(boxes) == 3
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
-    tab.set_viewport_size(DESK)
+    assert_fits_a_phone(tab, figure, theme, panels=3)

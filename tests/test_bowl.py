@@ -1,39 +1,30 @@
 """MSPBE of two weights as a bowl, live, with the library's numbers in it."""
 
 import itertools
-import json
-import re
-from pathlib import Path
 
-import IPython.display
 import numpy as np
 import pytest
-import quickjs
-from chromium import DESK, NO_MOTION, PHONE, THEMES, listen, needs_browser, settle
+from chromium import THEMES, assert_fits_a_phone, live_figure, needs_browser, numbers, put
+from javascript import (
+    assert_presets_lie_within,
+    assert_shown_as_html_and_a_sentence,
+    assert_small_and_alone,
+    call,
+    formula,
+    scripts,
+)
 from scipy.linalg import expm
 
 from gqlib.domains import two_state
 from gqlib.domains.machine import CREW, PLAN
 from gqlib.edition import bowl
 
-STATIC = Path(__file__).parents[1] / "book" / "_static"
 GRID = list(itertools.product(bowl.BOWLS, (0.0, 0.4, 1.0), (0.0, 0.9, 1.0), (0.5, 0.99)))
 
 
 @pytest.fixture(scope="module")
 def page():
-    """A JavaScript context with the scripts and the generated block, as the chapter's page has them."""
-    context = quickjs.Context()
-    context.eval("var window = globalThis;")
-    for name in ("explorables.js", "mean_field.js", "bowl.js"):
-        context.eval((STATIC / name).read_text(encoding="utf-8"))
-    (script,) = re.findall(r"<script>(.*?)</script>", bowl.bowl_explorable().html("fig-x"), re.DOTALL)
-    context.eval(script)
-    return context
-
-
-def call(page, function, *arguments):
-    return json.loads(page.eval(f"JSON.stringify({function}({', '.join(map(json.dumps, arguments))}))"))
+    return scripts(("explorables.js", "mean_field.js", "bowl.js"), bowl.bowl_explorable())
 
 
 def flat(matrix):
@@ -44,7 +35,7 @@ def test_formulas_are_the_librarys(page):
     for name, sigma, lam, gamma in GRID:
         problem = bowl.bowl_problem(name, gamma)
         expected = np.concatenate([problem.A(sigma, lam).ravel(), problem.b(sigma, lam), problem.M.ravel()])
-        found = call(page, f"gqExplorables.bowl.formulas[{json.dumps(name)}]", sigma, lam, gamma)
+        found = formula(page, "bowl", name, sigma, lam, gamma)
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
 
 
@@ -105,27 +96,15 @@ def test_downhill_never_diverges_and_one_preset_does():
 
 
 def test_presets_and_caption():
-    explorable = bowl.bowl_explorable()
-    sliders = {slider.name: slider for slider in explorable.sliders}
-    assert "that you set" in explorable.caption
-    assert any("paper" in preset.label for preset in explorable.presets)
-    for preset in explorable.presets:
-        assert preset.choice in bowl.BOWLS
-        assert all(sliders[name].low <= value <= sliders[name].high for name, value in preset.values.items())
+    assert_presets_lie_within(bowl.bowl_explorable(), bowl.BOWLS)
 
 
 def test_the_script_is_small_and_fetches_nothing():
-    source = (STATIC / "bowl.js").read_text(encoding="utf-8")
-    assert len(source.splitlines()) < 150
-    assert not re.search(r"https?://|\b(fetch|XMLHttpRequest|import|eval|Function)\s*\(", source)
+    assert_small_and_alone("bowl.js", lines=150)
 
 
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
-    bowl.show_bowl("fig-x")
-    assert 'data-explorable="bowl" data-figure="fig-x"' in shown[0]["text/html"]
-    assert shown[0]["text/plain"] in shown[0]["text/html"]
+    assert_shown_as_html_and_a_sentence(monkeypatch, bowl.show_bowl, "bowl")
 
 
 # ---------------------------------------------------------------- in a browser
@@ -133,22 +112,8 @@ def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
 
 @pytest.fixture(scope="module")
 def opened(book, browser):
-    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
-    context.set_default_timeout(120_000)
-    tab = context.new_page()
-    errors, outside = listen(tab)
-    tab.goto((book / "mspbe_and_proposition_1.html").as_uri())
-    settle(tab)
-    tab.add_style_tag(content=NO_MOTION)
-    yield tab, tab.locator('.gq-live[data-explorable="bowl"]')
-    assert errors == []
-    assert outside == []
-    context.close()
-
-
-def numbers(figure, name):
-    shown = figure.locator(f'[data-name="{name}"]').inner_text().replace("−", "-")
-    return np.array([float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", shown)])
+    with live_figure(book, browser, "mspbe_and_proposition_1", "bowl") as tab_and_figure:
+        yield tab_and_figure
 
 
 @pytest.mark.slow
@@ -158,8 +123,7 @@ def numbers(figure, name):
 def test_live_figure_shows_the_librarys_numbers(opened, name, sigma, lam, gamma):
     _, figure = opened
     figure.locator("select").select_option(name)
-    for slider, value in (("sigma", sigma), ("lambda", lam), ("gamma", gamma)):
-        figure.locator(f'input[data-name="{slider}"]').fill(str(value))
+    put(figure, sigma=sigma, lam=lam, gamma=gamma)
     problem = bowl.bowl_problem(name, gamma)
     a = problem.A(sigma, lam)
     slowest = np.linalg.eigvals(a).real.max()
@@ -190,11 +154,5 @@ def test_the_keyboard_moves_a_slider_and_the_bowl_follows(opened):
 @pytest.mark.parametrize("theme", THEMES)
 def test_live_figure_has_its_caption_and_fits_a_phone(opened, theme):
     tab, figure = opened
-    tab.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
     assert "that you set" in tab.locator("#fig-mspbe-live .caption-text").inner_text()
-    tab.set_viewport_size(PHONE)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    boxes = [panel.bounding_box() for panel in figure.locator("svg.gq-panel").all()]
-    assert len(boxes) == 2
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
-    tab.set_viewport_size(DESK)
+    assert_fits_a_phone(tab, figure, theme, panels=2)

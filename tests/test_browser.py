@@ -12,7 +12,20 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
-from chromium import CHAPTERS, DESK, NO_MOTION, PAGES, PHONE, THEMES, listen, needs_browser, settle
+from chromium import (
+    CHAPTERS,
+    DESK,
+    NO_MOTION,
+    PAGES,
+    PATIENCE,
+    PHONE,
+    THEMES,
+    listen,
+    needs_browser,
+    numbers,
+    put,
+    settle,
+)
 from scipy.linalg import expm
 
 from gqlib.domains import two_state
@@ -30,7 +43,7 @@ THEME_FAULTS = {
 @pytest.fixture(scope="module")
 def context(browser):
     opened = browser.new_context(viewport=DESK, has_touch=True, reduced_motion="reduce")
-    opened.set_default_timeout(120_000)  # no verdict on speed: the machine may be busy
+    opened.set_default_timeout(PATIENCE)
     yield opened
     opened.close()
 
@@ -279,17 +292,6 @@ def live(opened):
     return open_figure
 
 
-def put(figure, **values):
-    for name, value in values.items():
-        figure.locator(f'input[data-name="{name}"]').fill(str(value))
-
-
-def numbers(figure, name):
-    """The numbers that a read-out shows."""
-    shown = figure.locator(f'[data-name="{name}"]').inner_text().replace("−", "-")
-    return np.array([float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", shown)])
-
-
 def four_digits(found, expected):
     return np.allclose(found, expected, rtol=6e-4, atol=1e-9)
 
@@ -304,7 +306,7 @@ def verdict(figure):
 def test_two_state_shows_the_librarys_numbers(live, reading, sigma, lam, gamma):
     _, figure = live("two-state")
     figure.locator("select").select_option(reading)
-    put(figure, sigma=sigma, **{"lambda": lam}, gamma=gamma)
+    put(figure, sigma=sigma, lam=lam, gamma=gamma)
     matrix = two_state(gamma, reading).problem.A(sigma, lam)
     assert four_digits(numbers(figure, "eigenvalues"), np.sort(np.linalg.eigvals(matrix).real)[::-1])
     assert four_digits(numbers(figure, "theta"), expm(20.0 * matrix) @ [2.0, 0.0])
@@ -317,7 +319,7 @@ def test_two_state_shows_the_librarys_numbers(live, reading, sigma, lam, gamma):
 )
 def test_bias_variance_shows_the_librarys_numbers(live, sigma, lam, gamma, n):
     _, figure = live("bias-variance")
-    put(figure, sigma=sigma, **{"lambda": lam}, gamma=gamma, n=round(math.log10(n), 1))
+    put(figure, sigma=sigma, lam=lam, gamma=gamma, n=round(math.log10(n), 1))
     at = {explore.SIGMA: sigma, explore.LAM: lam, explore.GAMMA: gamma}
     bias, variance = (float(expression.subs(at)) for expression in explore.bias_and_variance()[:2])
     mdp = explore.small_mdp(gamma)
@@ -334,7 +336,7 @@ def test_bias_variance_shows_the_librarys_numbers(live, sigma, lam, gamma, n):
 )
 def test_time_scales_shows_the_librarys_numbers(live, sigma, lam, gamma, exponent):
     _, figure = live("time-scales")
-    put(figure, sigma=sigma, **{"lambda": lam}, gamma=gamma, eta=exponent)
+    put(figure, sigma=sigma, lam=lam, gamma=gamma, eta=exponent)
     joint = joint_matrix(two_state(gamma).problem, sigma, lam, 10.0**exponent)
     assert four_digits(numbers(figure, "abscissa"), spectral_abscissa(joint))
     assert verdict(figure) == ("stable" if spectral_abscissa(joint) < 0 else "unstable")

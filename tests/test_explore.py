@@ -4,13 +4,13 @@ import itertools
 import json
 import math
 import re
-from pathlib import Path
 
 import IPython.display
 import numpy as np
 import pytest
 import quickjs
 import sympy as sp
+from javascript import STATIC, call, formula, scripts
 from scipy.linalg import expm
 
 from gqlib import PredictionProblem
@@ -19,7 +19,7 @@ from gqlib.domains.two_state import ENDINGS
 from gqlib.edition import explore
 from gqlib.stability import joint_matrix
 
-SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "explorables.js"
+SCRIPT = STATIC / "explorables.js"
 SIGMAS, LAMS, GAMMAS = (0.0, 0.3, 1.0), (0.0, 0.5, 0.99, 1.0), (0.0, 0.5, 0.9, 0.99)
 GRID = list(itertools.product(SIGMAS, LAMS, GAMMAS))
 ETAS = (0.001, 0.1, 1.0, 10.0)
@@ -28,22 +28,7 @@ EXPLORABLES = (explore.two_state_explorable, explore.bias_variance_explorable, e
 
 @pytest.fixture(scope="module")
 def page():
-    """A JavaScript context that has loaded the shared script and the three generated blocks, as a page does."""
-    context = quickjs.Context()
-    context.eval("var window = globalThis;")
-    context.eval(SCRIPT.read_text(encoding="utf-8"))
-    for make in EXPLORABLES:
-        (script,) = re.findall(r"<script>(.*?)</script>", make().html("fig-x"), re.DOTALL)
-        context.eval(script)
-    return context
-
-
-def call(page, function, *arguments):
-    return json.loads(page.eval(f"JSON.stringify({function}({', '.join(map(json.dumps, arguments))}))"))
-
-
-def formula(page, name, which, *arguments):
-    return call(page, f'gqExplorables["{name}"].formulas["{which}"]', *arguments)
+    return scripts([SCRIPT.name], *(make() for make in EXPLORABLES))
 
 
 def close(found, expected):

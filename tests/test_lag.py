@@ -2,21 +2,23 @@
 
 import itertools
 import json
-import re
 from pathlib import Path
 
-import IPython.display
 import numpy as np
 import pytest
-import quickjs
-from chromium import DESK, NO_MOTION, PHONE, THEMES, listen, needs_browser, settle
+from chromium import THEMES, assert_fits_a_phone, live_figure, needs_browser, numbers
+from javascript import (
+    assert_presets_lie_within,
+    assert_shown_as_html_and_a_sentence,
+    assert_small_and_alone,
+    scripts,
+)
 
 from gqlib.domains.machine import machine_mdp
 from gqlib.edition import lag
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
 
 ROOT = Path(__file__).parents[1]
-STATIC = ROOT / "book" / "_static"
 SETTINGS = [
     (0.5, 0.99, 0.99, 0.01, 0.005),
     (0.25, 0.5, 0.99, 0.01, 0.005),
@@ -27,13 +29,7 @@ SETTINGS = [
 
 @pytest.fixture(scope="module")
 def page():
-    """A JavaScript context with both scripts and the generated block, as the chapter's page has them."""
-    context = quickjs.Context()
-    context.eval("var window = globalThis;")
-    for name in ("explorables.js", "lag.js"):
-        context.eval((STATIC / name).read_text(encoding="utf-8"))
-    (script,) = re.findall(r"<script>(.*?)</script>", lag.lag_explorable().html("fig-x"), re.DOTALL)
-    context.eval(script)
+    context = scripts(("explorables.js", "lag.js"), lag.lag_explorable())
     context.eval("var F = gqExplorables.lag.formulas;")
     return context
 
@@ -111,30 +107,16 @@ def test_the_walk_is_that_of_the_two_states():
 
 
 def test_presets_and_caption():
-    explorable = lag.lag_explorable()
-    sliders = {slider.name: slider for slider in explorable.sliders}
-    assert "that you set" in explorable.caption
-    assert any("paper" in preset.label for preset in explorable.presets)
-    for preset in explorable.presets:
-        assert preset.choice in lag.LOGBOOKS
-        for name, value in preset.values.items():
-            shown = np.log10(value) if sliders[name].log else value
-            assert sliders[name].low <= shown <= sliders[name].high
+    assert_presets_lie_within(lag.lag_explorable(), lag.LOGBOOKS)
 
 
 def test_the_script_is_small_starts_where_the_library_does_and_fetches_nothing(page):
-    source = (STATIC / "lag.js").read_text(encoding="utf-8")
-    assert len(source.splitlines()) < 150
-    assert not re.search(r"https?://|\b(fetch|XMLHttpRequest|import|eval|Function)\s*\(", source)
+    assert_small_and_alone("lag.js", lines=150)
     assert json.loads(page.eval("JSON.stringify(gqLag.START)")) == {k: list(v) for k, v in lag.STARTS.items()}
 
 
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
-    lag.show_lag("fig-x")
-    assert 'data-explorable="lag" data-figure="fig-x"' in shown[0]["text/html"]
-    assert shown[0]["text/plain"] in shown[0]["text/html"]
+    assert_shown_as_html_and_a_sentence(monkeypatch, lag.show_lag, "lag")
 
 
 # ---------------------------------------------------------------- in a browser
@@ -142,22 +124,8 @@ def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
 
 @pytest.fixture(scope="module")
 def opened(book, browser):
-    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
-    context.set_default_timeout(120_000)
-    tab = context.new_page()
-    errors, outside = listen(tab)
-    tab.goto((book / "the_algorithm.html").as_uri())
-    settle(tab)
-    tab.add_style_tag(content=NO_MOTION)
-    yield tab, tab.locator('.gq-live[data-explorable="lag"]')
-    assert errors == []
-    assert outside == []
-    context.close()
-
-
-def numbers(figure, name):
-    shown = figure.locator(f'[data-name="{name}"]').inner_text().replace("−", "-")
-    return np.array([float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", shown)])
+    with live_figure(book, browser, "the_algorithm", "lag") as tab_and_figure:
+        yield tab_and_figure
 
 
 @pytest.mark.slow
@@ -191,11 +159,5 @@ def test_the_keyboard_moves_a_slider_and_the_curves_follow(opened):
 @pytest.mark.parametrize("theme", THEMES)
 def test_live_figure_has_its_caption_and_fits_a_phone(opened, theme):
     tab, figure = opened
-    tab.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
     assert "that you set" in tab.locator("#fig-algorithm-lag .caption-text").inner_text()
-    tab.set_viewport_size(PHONE)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    boxes = [panel.bounding_box() for panel in figure.locator("svg.gq-panel").all()]
-    assert len(boxes) == 3
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
-    tab.set_viewport_size(DESK)
+    assert_fits_a_phone(tab, figure, theme, panels=3)

@@ -1,45 +1,36 @@
 """The field of the mean update on the machine with two weights: drawn, and live, with the library's numbers in it."""
 
 import itertools
-import json
 import math
-import re
-from pathlib import Path
 
-import IPython.display
 import matplotlib
 import numpy as np
 import pytest
-import quickjs
-from chromium import DESK, NO_MOTION, PHONE, THEMES, listen, needs_browser, settle
+from chromium import THEMES, assert_fits_a_phone, live_figure, needs_browser, numbers, put
+from javascript import (
+    assert_presets_lie_within,
+    assert_shown_as_html_and_a_sentence,
+    assert_small_and_alone,
+    call,
+    formula,
+    scripts,
+)
 from scipy.linalg import expm
 
 from gqlib.domains.machine import CREW, NEW, PLAN, RUN, machine_mdp
 from gqlib.edition import figures, mean_field
 
 matplotlib.use("Agg")
-STATIC = Path(__file__).parents[1] / "book" / "_static"
 GRID = list(itertools.product((0.0, 0.3, 1.0), (0.0, 0.5, 0.9, 1.0), (0.5, 0.8, 0.95)))
 
 
 @pytest.fixture(scope="module")
 def page():
-    """A JavaScript context with both scripts and the generated block, as the chapter's page has them."""
-    context = quickjs.Context()
-    context.eval("var window = globalThis;")
-    for name in ("explorables.js", "mean_field.js"):
-        context.eval((STATIC / name).read_text(encoding="utf-8"))
-    (script,) = re.findall(r"<script>(.*?)</script>", mean_field.mean_field_explorable().html("fig-x"), re.DOTALL)
-    context.eval(script)
-    return context
+    return scripts(("explorables.js", "mean_field.js"), mean_field.mean_field_explorable())
 
 
-def call(page, function, *arguments):
-    return json.loads(page.eval(f"JSON.stringify({function}({', '.join(map(json.dumps, arguments))}))"))
-
-
-def formula(page, *at):
-    return call(page, 'gqExplorables["mean-field"].formulas["field"]', *at)
+def field(page, *at):
+    return formula(page, "mean-field", "field", *at)
 
 
 def by_lines(sigma, gamma):
@@ -69,12 +60,12 @@ def test_formulas_are_the_librarys(page):
     for sigma, lam, gamma in GRID:
         problem = mean_field.machine_flags(gamma)
         expected = np.append(problem.A(sigma, lam).ravel(), problem.b(sigma, lam))
-        np.testing.assert_allclose(formula(page, sigma, lam, gamma), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(field(page, sigma, lam, gamma), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_sigma_is_not_in_b_and_is_in_a(page):
     for lam, gamma in ((0.0, 0.95), (0.7, 0.6), (1.0, 0.95)):
-        one, two = formula(page, 0.0, lam, gamma), formula(page, 0.8, lam, gamma)
+        one, two = field(page, 0.0, lam, gamma), field(page, 0.8, lam, gamma)
         assert one[4:] == two[4:]
         assert min(abs(a - b) for a, b in zip(one[:4], two[:4], strict=True)) > 1e-3
 
@@ -120,27 +111,16 @@ def test_the_mean_is_stable_at_every_setting_of_the_sliders():
 
 
 def test_presets_and_caption():
-    explorable = mean_field.mean_field_explorable()
-    sliders = {slider.name: slider for slider in explorable.sliders}
-    assert "that you set" in explorable.caption
-    assert len(explorable.presets) >= 3
-    assert any("paper" in preset.label for preset in explorable.presets)
-    for preset in explorable.presets:
-        assert all(sliders[name].low <= value <= sliders[name].high for name, value in preset.values.items())
+    assert_presets_lie_within(mean_field.mean_field_explorable())
+    assert len(mean_field.mean_field_explorable().presets) >= 3
 
 
 def test_the_script_is_small_and_fetches_nothing():
-    source = (STATIC / "mean_field.js").read_text(encoding="utf-8")
-    assert len(source.splitlines()) < 150
-    assert not re.search(r"https?://|\b(fetch|XMLHttpRequest|import|eval|Function)\s*\(", source)
+    assert_small_and_alone("mean_field.js", lines=150)
 
 
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
-    mean_field.show_mean_field("fig-x")
-    assert 'data-explorable="mean-field" data-figure="fig-x"' in shown[0]["text/html"]
-    assert shown[0]["text/plain"] in shown[0]["text/html"]
+    assert_shown_as_html_and_a_sentence(monkeypatch, mean_field.show_mean_field, "mean-field")
 
 
 # ---------------------------------------------------------------- the still drawing
@@ -200,22 +180,8 @@ def test_what_cannot_be_drawn_is_refused(axes, matrix, vector, size, name):
 
 @pytest.fixture(scope="module")
 def opened(book, browser):
-    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
-    context.set_default_timeout(120_000)
-    tab = context.new_page()
-    errors, outside = listen(tab)
-    tab.goto((book / "expected_update.html").as_uri())
-    settle(tab)
-    tab.add_style_tag(content=NO_MOTION)
-    yield tab, tab.locator('.gq-live[data-explorable="mean-field"]')
-    assert errors == []
-    assert outside == []
-    context.close()
-
-
-def numbers(figure, name):
-    shown = figure.locator(f'[data-name="{name}"]').inner_text().replace("−", "-")
-    return np.array([float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", shown)])
+    with live_figure(book, browser, "expected_update", "mean-field") as tab_and_figure:
+        yield tab_and_figure
 
 
 @pytest.mark.slow
@@ -223,8 +189,7 @@ def numbers(figure, name):
 @pytest.mark.parametrize(("sigma", "lam", "gamma"), [(0.0, 0.0, 0.95), (0.5, 0.9, 0.95), (1.0, 0.3, 0.6)])
 def test_live_figure_shows_the_librarys_numbers(opened, sigma, lam, gamma):
     _, figure = opened
-    for name, value in (("sigma", sigma), ("lambda", lam), ("gamma", gamma)):
-        figure.locator(f'input[data-name="{name}"]').fill(str(value))
+    put(figure, sigma=sigma, lam=lam, gamma=gamma)
     problem = mean_field.machine_flags(gamma)
     near = {"rtol": 6e-4, "atol": 1e-9}
     np.testing.assert_allclose(numbers(figure, "b"), problem.b(sigma, lam), **near)
@@ -258,11 +223,5 @@ def test_the_red_arrow_stands_still_while_sigma_turns_and_the_keyboard_turns_it(
 @pytest.mark.parametrize("theme", THEMES)
 def test_live_figure_has_its_caption_and_fits_a_phone(opened, theme):
     tab, figure = opened
-    tab.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
     assert "that you set" in tab.locator("#fig-eu-live .caption-text").inner_text()
-    tab.set_viewport_size(PHONE)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    boxes = [panel.bounding_box() for panel in figure.locator("svg.gq-panel").all()]
-    assert len(boxes) == 3
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
-    tab.set_viewport_size(DESK)
+    assert_fits_a_phone(tab, figure, theme, panels=3)

@@ -1,38 +1,31 @@
 """Where the weights come to rest on the machine, live, with the library's numbers in it."""
 
 import itertools
-import json
-import re
-from pathlib import Path
 
-import IPython.display
 import numpy as np
 import pytest
-import quickjs
-from chromium import DESK, NO_MOTION, PHONE, THEMES, listen, needs_browser, settle
+from chromium import THEMES, assert_fits_a_phone, live_figure, needs_browser, numbers, put
+from javascript import (
+    assert_presets_lie_within,
+    assert_shown_as_html_and_a_sentence,
+    assert_small_and_alone,
+    call,
+    formula,
+    scripts,
+)
 
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
 from gqlib.edition import target
 
-STATIC = Path(__file__).parents[1] / "book" / "_static"
 GRID = list(itertools.product((0.0, 0.3, 1.0), (0.0, 0.9, 1.0), (0.5, 0.95)))
 
 
 @pytest.fixture(scope="module")
 def page():
-    """A JavaScript context with both scripts and the generated block, as the chapter's page has them."""
-    context = quickjs.Context()
-    context.eval("var window = globalThis;")
-    for name in ("explorables.js", "target.js"):
-        context.eval((STATIC / name).read_text(encoding="utf-8"))
-    (script,) = re.findall(r"<script>(.*?)</script>", target.target_explorable().html("fig-x"), re.DOTALL)
-    context.eval(script)
-    context.eval("var F = gqExplorables.target.formulas;")
+    context = scripts(("explorables.js", "target.js"), target.target_explorable())
+    for name in ("rest", "errors"):
+        context.eval(f"var {name} = (...at) => gqTarget.{name}(gqExplorables.target.formulas, ...at);")
     return context
-
-
-def call(page, function, *arguments):
-    return json.loads(page.eval(f"JSON.stringify({function}({', '.join(arguments)}))"))
 
 
 def mixture_values(sigma, gamma):
@@ -44,7 +37,7 @@ def test_a_table_holds_the_values_of_the_mixture_found_by_iteration(page):
         mdp, policy, q = machine_mdp(gamma), PLAN + sigma * (CREW - PLAN), np.zeros((3, 2))
         for _ in range(2000):  # Bellman's equation, by iteration: no matrix is inverted
             q = mdp.rewards + gamma * mdp.transitions @ (policy * q).sum(axis=1)
-        np.testing.assert_allclose(call(page, "F.values", str(sigma), str(gamma)), q.ravel(), rtol=1e-9)
+        np.testing.assert_allclose(formula(page, "target", "values", sigma, gamma), q.ravel(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("weights", target.WEIGHTS)
@@ -52,14 +45,13 @@ def test_what_is_held_and_its_errors_are_the_librarys(page, weights):
     for sigma, lam, gamma in GRID:
         problem = target.machine_weights(weights, gamma)
         held = problem.features @ problem.fixed_point(sigma, lam)
-        at = [json.dumps(weights), str(sigma), str(lam), str(gamma), "true"]
-        found = call(page, "gqTarget.rest", "F", *at)
+        found = call(page, "rest", weights, sigma, lam, gamma, True)
         np.testing.assert_allclose(found["held"], held, rtol=1e-8, atol=1e-8)
         abscissa = np.linalg.eigvals(problem.A(sigma, lam)).real.max()
         np.testing.assert_allclose(found["abscissa"], abscissa, rtol=1e-6, atol=1e-9)
         plan, mixture = mixture_values(0.0, gamma), mixture_values(sigma, gamma)
         expected = [np.sqrt(problem.xi @ gap**2) for gap in (held - plan, mixture - plan, held - mixture)]
-        errors = call(page, "gqTarget.errors", "F", json.dumps(held.tolist()), str(sigma), str(gamma))
+        errors = call(page, "errors", held.tolist(), sigma, gamma)
         np.testing.assert_allclose(errors, expected, rtol=1e-8, atol=1e-6)
 
 
@@ -78,35 +70,23 @@ def test_elimination_is_numpys_and_says_when_it_cannot(page):
     rng = np.random.default_rng(0)
     for n in (1, 2, 3, 6):
         matrix, right = rng.standard_normal((n, n)), rng.standard_normal(n)
-        found = call(page, "gqTarget.solve", json.dumps(matrix.tolist()), json.dumps(right.tolist()))
+        found = call(page, "gqTarget.solve", matrix.tolist(), right.tolist())
         np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9)
-        coefficients = call(page, "gqTarget.characteristic", json.dumps(matrix.tolist()))
+        coefficients = call(page, "gqTarget.characteristic", matrix.tolist())
         np.testing.assert_allclose(coefficients, np.poly(matrix)[1:], rtol=1e-8, atol=1e-10)
-    assert call(page, "gqTarget.solve", "[[1, 2], [2, 4]]", "[1, 1]") is None
+    assert call(page, "gqTarget.solve", [[1, 2], [2, 4]], [1, 1]) is None
 
 
 def test_presets_and_caption():
-    explorable = target.target_explorable()
-    sliders = {slider.name: slider for slider in explorable.sliders}
-    assert "that you set" in explorable.caption
-    assert any("paper" in preset.label for preset in explorable.presets)
-    for preset in explorable.presets:
-        assert preset.choice in target.WEIGHTS
-        assert all(sliders[name].low <= value <= sliders[name].high for name, value in preset.values.items())
+    assert_presets_lie_within(target.target_explorable(), target.WEIGHTS)
 
 
 def test_the_script_is_small_and_fetches_nothing():
-    source = (STATIC / "target.js").read_text(encoding="utf-8")
-    assert len(source.splitlines()) < 150
-    assert not re.search(r"https?://|\b(fetch|XMLHttpRequest|import|eval|Function)\s*\(", source)
+    assert_small_and_alone("target.js", lines=150)
 
 
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
-    target.show_target("fig-x")
-    assert 'data-explorable="target" data-figure="fig-x"' in shown[0]["text/html"]
-    assert shown[0]["text/plain"] in shown[0]["text/html"]
+    assert_shown_as_html_and_a_sentence(monkeypatch, target.show_target, "target")
 
 
 # ---------------------------------------------------------------- in a browser
@@ -114,22 +94,8 @@ def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
 
 @pytest.fixture(scope="module")
 def opened(book, browser):
-    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
-    context.set_default_timeout(120_000)
-    tab = context.new_page()
-    errors, outside = listen(tab)
-    tab.goto((book / "what_it_converges_to.html").as_uri())
-    settle(tab)
-    tab.add_style_tag(content=NO_MOTION)
-    yield tab, tab.locator('.gq-live[data-explorable="target"]')
-    assert errors == []
-    assert outside == []
-    context.close()
-
-
-def numbers(figure, name):
-    shown = figure.locator(f'[data-name="{name}"]').inner_text().replace("−", "-")
-    return np.array([float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", shown)])
+    with live_figure(book, browser, "what_it_converges_to", "target") as tab_and_figure:
+        yield tab_and_figure
 
 
 @pytest.mark.slow
@@ -139,8 +105,7 @@ def numbers(figure, name):
 def test_live_figure_shows_the_librarys_numbers(opened, weights, sigma, lam, gamma):
     _, figure = opened
     figure.locator("select").select_option(weights)
-    for name, value in (("sigma", sigma), ("lambda", lam), ("gamma", gamma)):
-        figure.locator(f'input[data-name="{name}"]').fill(str(value))
+    put(figure, sigma=sigma, lam=lam, gamma=gamma)
     problem = target.machine_weights(weights, gamma)
     held = problem.features @ problem.fixed_point(sigma, lam)
     error = np.sqrt(problem.xi @ (held - mixture_values(0.0, gamma)) ** 2)
@@ -170,11 +135,5 @@ def test_in_a_table_sigma_moves_the_point_and_lambda_does_not(opened):
 @pytest.mark.parametrize("theme", THEMES)
 def test_live_figure_has_its_caption_and_fits_a_phone(opened, theme):
     tab, figure = opened
-    tab.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
     assert "that you set" in tab.locator("#fig-wc-live .caption-text").inner_text()
-    tab.set_viewport_size(PHONE)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    boxes = [panel.bounding_box() for panel in figure.locator("svg.gq-panel").all()]
-    assert len(boxes) == 3
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
-    tab.set_viewport_size(DESK)
+    assert_fits_a_phone(tab, figure, theme, panels=3)

@@ -20,7 +20,7 @@ import IPython
 import IPython.display
 import numpy as np
 import pytest
-from chromium import CHAPTERS, DESK, NO_MOTION, PAGES, PHONE, THEMES, listen, needs_browser, settle
+from chromium import CHAPTERS, DESK, NO_MOTION, PAGES, PATIENCE, PHONE, THEMES, listen, needs_browser, settle
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from PIL import Image
@@ -352,7 +352,7 @@ def look(book, browser):
     @cache
     def notes(name):
         opened = browser.new_context(viewport=WIDTHS[1440], reduced_motion="reduce")
-        opened.set_default_timeout(600_000)  # no verdict on speed: the machine may be busy
+        opened.set_default_timeout(5 * PATIENCE)
         page = opened.new_page()
         errors, outside = listen(page)
         page.goto((book / f"{name}.html").as_uri())
@@ -433,7 +433,7 @@ def test_figures_can_be_read(look, name):
 def phone(book, browser):
     """The page of each live figure on a phone."""
     opened = browser.new_context(viewport=PHONE, reduced_motion="reduce", has_touch=True)
-    opened.set_default_timeout(600_000)
+    opened.set_default_timeout(5 * PATIENCE)
 
     @cache
     def page_with(name):
@@ -525,7 +525,7 @@ def test_presets_set_sliders_and_draw(phone, name):
 @needs_browser
 def test_search_shows_excerpts_from_a_file(book, browser):
     page = browser.new_page()
-    page.set_default_timeout(600_000)
+    page.set_default_timeout(5 * PATIENCE)
     errors, _ = listen(page)
     page.goto((book / "search.html").as_uri() + "?q=eigenvalues")
     page.wait_for_selector(".gq-excerpt mark")
