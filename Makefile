@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book live test-live pdf test mutants planted lab notebooks lint bench lock clean coverage licences sbom latest wheels proofs data article epub release
+.PHONY: help setup book live test-live pdf test test-all mutants planted lab notebooks lint bench lock clean coverage licences sbom latest wheels proofs data article epub release
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -56,7 +56,10 @@ article: ## make the article, LaTeX and PDF, and say where it is (needs TeX)
 epub: $(STAMP) ## build the EPUB edition, check it where epubcheck is installed, and say where it is
 	@$(BIN)/python book/epub.py
 
-test: $(STAMP) ## run every unit test and every notebook
+test: $(STAMP) ## run every unit test and every notebook, and look at some pages in a browser
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q -m "not thorough"
+
+test-all: $(STAMP) ## the same, and every page in a browser, every form of the book, faults, kernels with bounds checks
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
 mutants: $(STAMP) ## change the code in small ways and see that the unit tests notice (hours; goes on where it was; SLICE=control/agent is one module)

@@ -144,7 +144,7 @@ class FiniteMDP(Fixed):
         p = check.array("transitions", transitions, (None, None, None))
         n_states, n_actions = p.shape[:2]
         p = check.array("transitions", p, (n_states, n_actions, n_states))
-        if not isinstance(terminal, Iterable):
+        if not isinstance(terminal, Iterable) or getattr(terminal, "ndim", 1) == 0:
             raise ValueError(f"terminal is {check.brief(terminal)}; it should hold numbers of states")
         self.terminal = tuple(sorted({check.integer("terminal", s, low=0, high=n_states - 1) for s in terminal}))
         self.is_terminal = np.zeros(n_states, dtype=bool)

@@ -37,6 +37,13 @@ def _toc_pages() -> list[str]:
 
 CHAPTERS = _toc_pages()
 PAGES = [*CHAPTERS, "search", "genindex"]
+SAMPLE = ("index", "instability", "bibliography")  # pages of three kinds
+
+
+def sampled(pages):
+    """The pages as parameters of a slow test: a sample, and the others for the thorough."""
+    rest = [pytest.param(name, marks=pytest.mark.thorough) for name in pages if name not in SAMPLE]
+    return [*(pytest.param(name, marks=pytest.mark.slow) for name in SAMPLE), *rest]
 
 
 def settle(page):

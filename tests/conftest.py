@@ -1,5 +1,7 @@
-"""Fixtures of the tests that read the built book or open it in a browser."""
+"""Fixtures of the tests that read the built book or open it in a browser, and what the marks of tests mean."""
 
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,16 +17,31 @@ def _fresh(html: Path) -> bool:
     return (html / "index.html").exists() and (html / "searchindex.js").stat().st_mtime >= newest
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What is thorough is slow, too."""
+    for item in items:
+        if item.get_closest_marker("thorough"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def book(tmp_path_factory):
-    """The folder of the HTML book: that of `make book` if it is up to date, else one built for the occasion."""
+    """The folder of the HTML book: that of `make book` if it is up to date, else one built once for all workers."""
     html = ROOT / "_build" / "html"
     if _fresh(html):
         return html
-    out = tmp_path_factory.mktemp("book")
-    build = [Path(sys.executable).with_name("jupyter-book"), "build", "book", "-W", "--keep-going", "-n", "--quiet"]
-    result = subprocess.run([*build, "--path-output", out], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-3000:]
+    own = tmp_path_factory.getbasetemp()
+    out = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "book"
+    out.mkdir(exist_ok=True)
+    with open(out / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
+        if not (out / "done").exists():
+            build = [Path(sys.executable).with_name("jupyter-book"), "build", "book", "-W", "--keep-going", "-n"]
+            build += ["--quiet", "--path-output", out]
+            result = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+            assert result.returncode == 0, result.stderr[-3000:]
+            (out / "done").touch()
     return out / "_build" / "html"
 
 

@@ -103,7 +103,7 @@ def test_without_tex_make_article_says_what_to_install(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("The article needs xelatex and latexmk, not found on the PATH. On Debian")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(3600)  # a machine may be busy
 @pytest.mark.skipif(bool(article.pdf.missing()), reason=article.pdf.ADVICE)
 def test_the_article_on_paper(tmp_path):

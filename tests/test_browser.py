@@ -106,7 +106,7 @@ def visit(book, context):
 
 
 @needs_browser
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sampled(PAGES))
 def test_page_loads_without_errors_or_outside_requests(visit, name):
     notes = visit(name)
     assert notes["errors"] == []
@@ -114,7 +114,7 @@ def test_page_loads_without_errors_or_outside_requests(visit, name):
 
 
 @needs_browser
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sampled(PAGES))
 def test_every_formula_is_typeset(visit, name):
     notes = visit(name)
     assert notes["failed"] == 0
@@ -123,7 +123,7 @@ def test_every_formula_is_typeset(visit, name):
 
 
 @needs_browser
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sampled(PAGES))
 def test_page_fits_a_phone(visit, name):
     assert visit(name)["wide"] <= PHONE["width"]
 
@@ -142,7 +142,7 @@ def describe(violation):
 
 @needs_browser
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sampled(PAGES))
 def test_page_passes_axe(visit, name, theme):
     found = list(filter(None, map(beyond_the_theme, visit(name)["axe"][theme])))
     assert not found, "\n".join(map(describe, found))

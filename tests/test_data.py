@@ -111,7 +111,7 @@ def test_a_column_without_a_description_is_refused_by_name():
         data.describe("results", "surprise", KNOWN)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_package(tmp_path):
     """Everything is there, with its checksum, in the crate and in the dictionary; packed again, the same bytes."""
     if without_numbers():

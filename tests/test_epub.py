@@ -86,7 +86,7 @@ def test_the_name_of_the_file_is_that_of_the_extension():
     assert epub.NAME == edition.NAME
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(3600)  # a machine may be busy
 @pytest.mark.skipif(shutil.which("epubcheck") is None, reason="no epubcheck: on Debian, apt-get install epubcheck")
 def test_the_book_on_an_e_reader(tmp_path):

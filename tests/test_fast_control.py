@@ -208,7 +208,7 @@ def test_bare_loop_drives_the_same_car():
     assert np.array_equal(np.abs(steps), run_control(setting, 1, 3).steps[0])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_freshly_compiled_kernel_has_no_fused_or_fast_arithmetic_and_the_committed_checksum():
     # A fresh cache directory: code loaded from a cache has no text to look at, and the cache does not notice when
     # a function in another file changes.

@@ -315,6 +315,9 @@ def test_compiled_functions_are_private():
 
 # Every kernel and every option, and whether an index out of bounds would be noticed at all.
 BOUNDS = [
+    "test_agent_fast.py::test_active_features_learn_what_the_dense_reference_learns",
+    "test_agent_fast.py::test_tiles_beyond_the_memory_are_those_of_tiles3",
+    "test_engine.py::test_the_car_goes_as_in_the_special_kernel",
     "test_fast_control.py::test_same_trajectory_and_weights_as_the_dense_reference",
     "test_fast_control.py::test_rows_are_found_exactly",
     "test_fast_control.py::test_bare_loop_drives_the_same_car",
@@ -327,7 +330,7 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_kernels_never_index_out_of_bounds(tmp_path):
     """The kernels, compiled with checks of every index, in a process and with a cache of their own."""
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -74,7 +74,7 @@ def whole(directory: Path, tasks: int, log: str) -> dict[str, bytes]:
     return content(directory)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_killed_at_random_instants_a_sweep_ends_bit_identical(tmp_path: Path) -> None:
     tasks, log = 12 * KILLS, tmp_path / "log"
     killed = int(call("kill", tmp_path / "store", log, tasks, KILLS, 1))
@@ -90,7 +90,7 @@ def test_killed_at_random_instants_a_sweep_ends_bit_identical(tmp_path: Path) ->
     print(f"killed {killed} times, {safe} of {tasks} stored; resumed: {computed} computed, {started - tasks} twice")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_workers_whose_parent_was_killed_end_within_seconds(tmp_path: Path) -> None:
     process = subprocess.Popen(
@@ -121,7 +121,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_group_of_workers_killed_at_once_ends_bit_identical(tmp_path: Path) -> None:
     tasks, log = 200, tmp_path / "log"
     for kill in range(2):
@@ -141,7 +141,7 @@ def test_a_group_of_workers_killed_at_once_ends_bit_identical(tmp_path: Path) ->
     print(f"two workers killed twice, {found} of {tasks} tasks stored; resumed: {computed} computed, {twice} twice")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_on_one_store_do_not_disturb_each_other(tmp_path: Path) -> None:
     tasks, log = 100, tmp_path / "log"
     both = [
@@ -206,7 +206,7 @@ def test_a_disk_that_fills_up_stops_the_sweep_and_loses_nothing(tmp_path: Path) 
     print(f"disk full at file {len(before) + 1}: {again.found} kept, {again.computed} computed once there was room")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_worker_that_dies_is_one_clear_error_and_the_rest_is_kept(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with pytest.raises(SweepError, match="a worker process died"):
@@ -223,7 +223,7 @@ def cluster():
         yield cluster
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_dask_cluster_gives_the_same_bits(tmp_path: Path, cluster) -> None:
     sweep = experiment(settings=4, runs=24, log=str(tmp_path / "log"), delay=0.02)
     run_sweep(sweep, Store(tmp_path / "dask"), dask=cluster.scheduler_address)
@@ -234,7 +234,7 @@ def test_a_dask_cluster_gives_the_same_bits(tmp_path: Path, cluster) -> None:
     assert content(tmp_path / "dask") == content(tmp_path / "here")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_lost_dask_worker_costs_time_and_nothing_else(tmp_path: Path, cluster) -> None:
     sweep = experiment(settings=4, runs=40, log=str(tmp_path / "log"), delay=0.05)
 

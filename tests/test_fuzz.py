@@ -34,6 +34,7 @@ import pytest
 from fuzz_calls import EXCEPTIONS, LEFT_OUT, ROOT, UNSPOILT, VALUES, call, keys, public, rng, why_not
 
 from gqlib import cli, experiments
+from gqlib._validate import Diverged
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.store import StoreError
 
@@ -43,8 +44,9 @@ SEED = 2019
 LIMIT = 30  # seconds for one case: the slowest valid call takes a quarter of one, but machines may be busy
 ROOM = 2**31  # bytes that a case may ask for beyond what the process has
 
-# Refusals besides ValueError, each documented where it is raised: the disk, a sweep that cannot start, a missing file.
-ALSO = (StoreError, SweepError, FileNotFoundError)
+# Refusals that name no argument, each documented where it is raised: the disk, a sweep that cannot start, a missing
+# file, a step that leaves the range of numbers.
+ALSO = (StoreError, SweepError, FileNotFoundError, Diverged)
 
 # Results that may hold what is not finite, and why.
 NOT_FINITE = {
@@ -301,6 +303,34 @@ def test_spoilt_arguments_are_taken_or_refused_and_nothing_else(monkeypatch, tmp
     print(f"{len(defects)} defects in {tried} cases")
     assert not defects, "\n".join(defects)
     assert sum(n for (_, kind), n in outcomes.items() if kind == "refused") > tried / 3
+
+
+# What longer runs found and no default case tries.
+FOUND = [
+    ("edition.best_sigma.case", {"name": ["a"]}),
+    ("edition.best_sigma.parabola", {"name": {1: 2}}),
+    ("engine.coders.Features.indices", {"state": {}}),
+    ("engine.coders.Features.indices", {"state": "greedy"}),
+    ("engine.coders.Features.indices", {"state": -1}),
+    ("evaluation.grids.significant", {"values": [7.5e299]}),
+    ("experiments.today.problem", {"name": np.empty(0)}),
+    ("learners.textbook.TextbookProblem.next_features", {"sigma": fractions.Fraction(1, 3)}),
+    ("mdp.FiniteMDP", {"terminal": np.array(3.0)}),
+    ("methods.catalogue.Method", {"source": np.nan}),
+    ("methods.catalogue.Method", {"on": ([],)}),
+    ("methods.limits.largest_step", {"joint": [[-5e-324]]}),
+    ("methods.noise.trace_moments", {"lam": 1}),
+    ("methods.steps.gap", {"step": 10**400}),
+    ("methods.steps.run_method", {"task": []}),
+    ("symbolic.twin", {"largest_denominator": 2}),
+    ("tabular.control.q_sigma_lambda_control", {"draw": len}),
+    ("tabular.errors.bias_variance_interval", {"exact": [[1.0, 0.0], None]}),
+]
+
+
+@pytest.mark.parametrize(("key", "bad"), FOUND, ids=lambda value: value if isinstance(value, str) else "")
+def test_what_was_found_is_refused(key, bad):
+    assert attempt(f"gqlib.{key}", call(f"gqlib.{key}") | bad, tuple(bad)) == ("refused", "")
 
 
 def test_a_new_function_changes_no_other_functions_cases():

@@ -69,7 +69,7 @@ print("second")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
 def test_a_chapter_killed_half_way_keeps_its_record(tmp_path: Path, number: signal.Signals) -> None:
     book = tmp_path / "book"

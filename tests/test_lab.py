@@ -340,7 +340,7 @@ def folder(tmp_path_factory, whole, copies):
     return root / "lab"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("stem", ["mspbe_and_proposition_1", "policy_evaluation"])  # the second reads `../results`
 def test_a_copy_runs_from_top_to_bottom(folder, whole, copies, stem):
     page = whole.page(stem)
@@ -388,7 +388,7 @@ def server(folder, tmp_path):
             process.terminate()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @needs_browser
 def test_what_jupyterlab_shows(folder, server, browser, whole, copies):
     page = browser.new_page(viewport={"width": 1280, "height": 1000})

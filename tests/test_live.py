@@ -274,7 +274,7 @@ def context():
         browser.close()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(PATIENCE / 1000)
 @needs_browser
 @packed
@@ -315,7 +315,7 @@ def test_a_chapter_runs_from_a_file(context):
     page.close()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(PATIENCE / 1000)
 @needs_browser
 @packed
@@ -351,7 +351,7 @@ def served():
     server.shutdown()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(PATIENCE / 1000)
 @needs_browser
 @packed
@@ -410,7 +410,7 @@ class Firefox:
         self.process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(PATIENCE / 1000)
 @packed
 @pytest.mark.skipif(not ALL, reason="in daily tests a chapter runs in Chromium alone: make test-live")

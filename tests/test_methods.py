@@ -474,3 +474,10 @@ class TestRefusals:
         assert np.abs(followon(task, METHODS["TD(λ)"]) - task.xi).max() == 0.0
         with pytest.raises(ValueError, match="less than 1"):
             followon(task, Method(emphasis=True, beta=1.0))
+
+
+def test_very_small_matrices_have_very_large_steps():
+    for scale in (1.0, 2.0**-1000, 2.0**100):  # a power of two changes no digit
+        matrix = scale * np.array([[-1.0, 3.0], [0.0, -2.0]])
+        assert largest_step(matrix) == largest_step(matrix / scale) / scale == 1.0 / scale
+        assert largest_step(matrix, extragradient=True) * scale == pytest.approx(0.5)

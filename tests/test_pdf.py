@@ -87,7 +87,7 @@ def test_the_name_of_the_file_is_that_of_the_configuration():
     assert f'REFERENCE: ("{pdf.REFERENCE}", ' in extension
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(3600)  # a machine may be busy
 @needs_tex
 def test_the_book_on_paper(tmp_path):

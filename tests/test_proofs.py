@@ -111,7 +111,7 @@ def test_coq_accepts_the_proofs_and_prints_what_is_recorded(built):
 
 
 @needs_coq
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [

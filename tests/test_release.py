@@ -95,7 +95,7 @@ def test_the_parts_are_those_that_the_documentation_promises():
         assert part in words
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_packages_are_the_same_twice_and_twine_accepts_them(tmp_path):
     if importlib.util.find_spec("pip") is None:
         pytest.skip("no pip in this environment: make setup")

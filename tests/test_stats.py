@@ -187,7 +187,7 @@ class TestBootstrapInterval:
         for method in ("percentile", "BCa"):
             assert 0.92 < covered(bootstrap_interval(samples, rng, method=method, resamples=499), 0.0) < 0.97
 
-    @pytest.mark.slow
+    @pytest.mark.thorough
     @pytest.mark.parametrize("method", ["percentile", "BCa"])
     @pytest.mark.parametrize(
         ("draw", "truth"),
@@ -203,7 +203,7 @@ class TestBootstrapInterval:
         interval = bootstrap_interval(draw(rng, (100, 4000)), rng, method=method, resamples=999)
         assert 0.93 < covered(interval, truth) < 0.965
 
-    @pytest.mark.slow
+    @pytest.mark.thorough
     def test_coverage_of_a_variance_is_good_for_normals_and_poor_for_skewed_scores(self, rng):
         normal = bootstrap_interval(rng.normal(size=(100, 4000)), rng, statistic=np.var, resamples=999)
         skewed = bootstrap_interval(rng.exponential(size=(100, 4000)), rng, statistic=np.var, resamples=999)
@@ -352,7 +352,7 @@ class TestPairedDifference:
         shifted = paired_difference([2.0, 3.0, 4.0], [1.0, 2.0, 3.0])
         assert (shifted.mean, shifted.low, shifted.high, shifted.p_value) == (1.0, 1.0, 1.0, 0.0)
 
-    @pytest.mark.parametrize(("pairs", "error"), [(300, 0.04), pytest.param(3000, 0.015, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize(("pairs", "error"), [(300, 0.04), pytest.param(3000, 0.015, marks=pytest.mark.thorough)])
     def test_level_of_the_tests_and_coverage_of_the_interval(self, rng, pairs, error):
         x, y = rng.normal(size=(2, pairs, 15))
         results = [paired_difference(a, b) for a, b in zip(x, y, strict=True)]
@@ -360,7 +360,7 @@ class TestPairedDifference:
         assert np.mean([r.p_value < 0.05 for r in results]) == pytest.approx(0.05, abs=error)
         assert np.mean([r.p_signed_rank < 0.05 for r in results]) == pytest.approx(0.05, abs=error)
 
-    @pytest.mark.slow
+    @pytest.mark.thorough
     def test_coverage_of_the_bootstrap(self, rng):
         x = rng.exponential(size=(1500, 60))
         y = x + rng.exponential(size=(1500, 60)) - 1.0
@@ -410,7 +410,7 @@ class TestProbabilityOfImprovement:
         assert probability_of_improvement([1.0, 2.0], [3.0, 4.0], rng) == (1.0, 1.0, 1.0)
         assert probability_of_improvement([3.0, 3.0], [3.0, 3.0], rng) == (0.5, 0.5, 0.5)
 
-    @pytest.mark.parametrize("runs", [60, pytest.param(200, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("runs", [60, pytest.param(200, marks=pytest.mark.thorough)])
     def test_coverage(self, rng, runs):
         # X ~ N(0, 1) and Y ~ N(1, 1): P(X < Y) = Phi(1 / sqrt 2).
         truth = stats.norm.cdf(1 / sqrt(2))

@@ -1,7 +1,7 @@
 """How pages and figures look: in a light page and in a dark one, on a desk and on a phone.
 
 The first part examines figures as text. The second opens pages of the built book in Chromium, from file://; it is
-skipped, with a message, where there is no Chromium. Some pages are visited always, all of them by the slow tests.
+skipped, with a message, where there is no Chromium. Slow tests visit some pages, the thorough ones all of them.
 """
 
 import base64
@@ -20,7 +20,7 @@ import IPython
 import IPython.display
 import numpy as np
 import pytest
-from chromium import CHAPTERS, DESK, NO_MOTION, PAGES, PATIENCE, PHONE, THEMES, listen, needs_browser, settle
+from chromium import CHAPTERS, DESK, NO_MOTION, PAGES, PATIENCE, PHONE, THEMES, listen, needs_browser, sampled, settle
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from PIL import Image
@@ -267,7 +267,6 @@ def test_labels_of_the_bibliography_are_those_of_the_text():
 
 WIDTHS = {1440: {"width": 1440, "height": 900}, DESK["width"]: DESK, PHONE["width"]: PHONE}
 ALL = [*PAGES, "prf-prf"]
-SAMPLE = ["index", "instability", "bibliography"]
 TAB_STOPS = 240  # of a page: the contents on both sides have about 60, every code cell one to copy it, every link one
 
 # Pieces of text that a reader cannot see: beyond a box that hides what does not fit, beyond the window, or, where
@@ -378,9 +377,8 @@ def look(book, browser):
 
 
 def every_page(test):
-    """The test on a few pages always, and on all the others where slow tests are run."""
-    slow = [pytest.param(name, marks=pytest.mark.slow) for name in ALL if name not in SAMPLE]
-    return needs_browser(pytest.mark.parametrize("name", [*SAMPLE, *slow])(test))
+    """The test on a few pages where slow tests are run, and on all of them by the thorough ones."""
+    return needs_browser(pytest.mark.parametrize("name", sampled(ALL))(test))
 
 
 @every_page
@@ -535,6 +533,7 @@ def test_search_shows_excerpts_from_a_file(book, browser):
     assert all(hit.lower().startswith("eigenvalue") for hit in hits)
 
 
+@pytest.mark.slow
 @needs_browser
 def test_statements_are_listed_by_chapter_and_number(book):
     source = (book / "prf-prf.html").read_text(encoding="utf-8")
@@ -546,6 +545,7 @@ def test_statements_are_listed_by_chapter_and_number(book):
     assert len(set(theorems)) == len(theorems)
 
 
+@pytest.mark.slow
 @needs_browser
 def test_names_of_chapters_are_links(book):
     titles = {re.search(r"<title>(.*?) &#8212;", (book / f"{name}.html").read_text(encoding="utf-8"))[1]: name
@@ -562,6 +562,7 @@ def test_names_of_chapters_are_links(book):
 # ---------------------------------------------------------------- the tests' own eyes
 
 
+@pytest.mark.slow
 @needs_browser
 def test_cut_text_would_be_seen(browser, tmp_path):
     line = "x" * 300

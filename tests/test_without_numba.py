@@ -56,7 +56,7 @@ def test_everything_is_imported_where_numba_and_processes_are_missing():
     assert python(code, GQLIB_NO_NUMBA="").strip() == "False"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(not _jit.COMPILED, reason="asks whether compiled code and plain Python agree")
 def test_kernels_pass_their_tests_in_plain_python():
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-o", "addopts=", "-p", "no:cacheprovider"]

@@ -289,8 +289,13 @@ def significant(values: ArrayLike, bits: int = BITS) -> NDArray[np.float32]:
     [0.34375, 1.0, inf]
     """
     bits = check.integer("bits", bits, low=1, high=24)
-    fraction, exponent = np.frexp(check.reals("values", values))
-    return np.asarray(np.ldexp(np.round(np.ldexp(fraction, bits)), exponent - bits), dtype=np.float32)
+    numbers = check.reals("values", values)
+    fraction, exponent = np.frexp(numbers)
+    with np.errstate(over="ignore"):
+        kept = np.asarray(np.ldexp(np.round(np.ldexp(fraction, bits)), exponent - bits), dtype=np.float32)
+    if (np.isfinite(numbers) & np.isinf(kept)).any():
+        raise ValueError(f"values is {check.brief(values)}; what is finite should fit into float32")
+    return kept
 
 
 def find(dataset: xarray.Dataset, setting: Setting) -> xarray.Dataset:

@@ -252,9 +252,9 @@ class TextbookProblem(TracedProblem):
         return made
 
     def _own(self, sigma: float) -> None:
-        if check.scalar("sigma", sigma) != self.own_sigma:
+        if (asked := check.scalar("sigma", sigma)) != self.own_sigma:
             own = "that of TextbookProblem.of" if self.own_sigma is None else f"{self.own_sigma:g}"
-            raise ValueError(f"sigma is {sigma:g}; it should be {own}, for which this problem was made")
+            raise ValueError(f"sigma is {asked:g}; it should be {own}, for which this problem was made")
 
     def next_features(self, sigma: float) -> Array:
         """E[φ̄_{k+1} | index], (n, d)."""

@@ -36,6 +36,9 @@ WITH_RATIO = ("tdc", "tdrc", "gtd2", "proximal", "htd")
 CORRECTED = "weighted"  # an error with noise of ρ, whose mean is the expected one
 
 
+_BOTH, _PAIRS, _STATES = ("states", "pairs"), ("pairs",), ("states",)
+
+
 @dataclass(frozen=True)
 class Method:
     """One choice in each column; `on` says where it is defined.
@@ -68,7 +71,7 @@ class Method:
     beta: float | None = None
     sigma: float = 0.0
     kappa: float = 0.0
-    on: tuple[str, ...] = ("states", "pairs")
+    on: tuple[str, ...] = _BOTH
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -76,6 +79,10 @@ class Method:
         check.choice("update", self.update, UPDATES)
         check.choice("error", self.error, ERRORS)
         check.flag("emphasis", self.emphasis)
+        check.instance("source", self.source, str)
+        check.instance("on", self.on, tuple)
+        for place in self.on:
+            check.choice("on", place, _BOTH)
         object.__setattr__(self, "sigma", check.scalar("sigma", self.sigma, low=0.0, high=1.0))
         object.__setattr__(self, "kappa", check.scalar("kappa", self.kappa, low=0.0))
         if self.beta is not None:
@@ -88,8 +95,6 @@ class Method:
         """Whether there is a second weight vector, and so a ratio η of step sizes."""
         return self.update in WITH_RATIO
 
-
-_BOTH, _PAIRS, _STATES = ("states", "pairs"), ("pairs",), ("states",)
 
 METHODS: dict[str, Method] = {
     "TD(λ)": Method(source="Precup et al. 2001"),

@@ -98,7 +98,7 @@ def gap(step: int) -> int:
     >>> [gap(k) for k in (0, 1, 100, 10_000)]
     [0, 0, 21, 84]
     """
-    k = check.integer("step", step, low=0)
+    k = check.integer("step", step, low=0, high=2**63 - 1)
     return min(k, int(GAP_SCALE * np.log(k + 1.0) ** 2))
 
 

@@ -53,7 +53,11 @@ class _World:
         self.epsilon, self._draw = check.scalar("epsilon", epsilon, low=0.0, high=1.0), check.function("draw", draw)
 
     def draw(self) -> float:
-        return check.scalar("draw", self._draw(), low=0.0, high=1.0, open_high=True)
+        try:
+            drawn = self._draw()
+        except TypeError as error:
+            raise ValueError(f"draw is {self._draw!r}; it should be a function without arguments: {error}") from error
+        return check.scalar("draw", drawn, low=0.0, high=1.0, open_high=True)
 
     def start(self) -> int:
         return int(np.searchsorted(self.begin, self.draw() * self.begin[-1], side="right"))

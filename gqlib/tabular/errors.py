@@ -65,7 +65,8 @@ def bias_variance_interval(
     [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
     """
     check.generator("rng", rng)
-    values = check.array("tables", tables, (None, *np.shape(exact)))
+    exact = check.reals("exact", exact)
+    values = check.array("tables", tables, (None, *exact.shape))
     resamples = check.integer("resamples", resamples, low=2)
     check.room("resamples", resamples, resamples)
     drawn = np.array(
