@@ -24,6 +24,7 @@ from chromium import (
     needs_browser,
     numbers,
     put,
+    sampled,
     settle,
 )
 from scipy.linalg import expm

@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import tracemalloc
 import zipfile
 from dataclasses import dataclass
 
@@ -175,6 +177,20 @@ def shaped(shape: str, descr: str = "'<f8'") -> bytes:
     return npy(f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}", b"\0" * 8)
 
 
+def smaller_than_it_is(name: str, content: bytes) -> bytes:
+    """An archive whose member of zeros says that it holds a hundred bytes."""
+    body = bytearray(archive(HEAD, (name, content), method=zipfile.ZIP_BZIP2)[:-64])
+    sizes = {b"PK\x03\x04": 22, b"PK\x01\x02": 24}  # where the unpacked size is
+    for mark, offset in sizes.items():
+        at = body.rfind(mark)
+        body[at + offset : at + offset + 4] = (100).to_bytes(4, "little")
+    return seal(bytes(body))
+
+
+def seal(body: bytes) -> bytes:
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
 HEAD = ("header.json", b"{}")
 PICKLED = io.BytesIO()
 np.save(PICKLED, np.array([trap, None], dtype=object), allow_pickle=True)
@@ -203,6 +219,19 @@ HOSTILE = {
     "deflated": archive(HEAD, method=zipfile.ZIP_DEFLATED),
     "lzma": archive(HEAD, method=zipfile.ZIP_LZMA),
     "encrypted": archive(HEAD, encrypted=True),
+    "a name twice in the header": archive(("header.json", b'{"seed":1,"seed":2}')),
+    "header with NaN": archive(("header.json", b'{"seed":NaN}')),
+    "header with a long number": archive(("header.json", b'{"seed":' + b"9" * 5000 + b"}")),
+    "header in another form": archive(("header.json", b'{"seed": 1}')),
+    "structured dtype": archive(HEAD, ("x.npy", shaped("(1,)", "[('a', '<f4'), ('b', '<f4')]"))),
+    "void dtype": archive(HEAD, ("x.npy", shaped("(1,)", "'|V8'"))),
+    "dates": archive(HEAD, ("x.npy", shaped("(1,)", "'<M8[s]'"))),
+    "code for a dtype": archive(HEAD, ("x.npy", shaped("(1,)", "__import__('test_hostile_files').trap()"))),
+    "deep shape": archive(HEAD, ("x.npy", shaped("(" * 300 + ")" * 300))),
+    "zero in bytes": archive(HEAD, ("x.npy", shaped("(1,)", "'<f8\0'"))),
+    "none of very many": archive(HEAD, ("x.npy", npy(shaped(f"(0, {2**62})")[10:-8].decode().strip()))),
+    "seventy axes": archive(HEAD, ("x.npy", shaped(f"({'1, ' * 70})"))),
+    "larger than it says": smaller_than_it_is("x.npy", bytes(2**20)),
     "no archive": b"hello" + hashlib.sha256(b"hello").hexdigest().encode(),
     "empty": b"" + hashlib.sha256(b"").hexdigest().encode(),
 }
@@ -212,17 +241,14 @@ HOSTILE = {
 def test_a_hostile_archive_is_one_clear_error(tmp_path, what):
     path = tmp_path / "x.npz"
     path.write_bytes(HOSTILE[what])
-    with pytest.raises(DamagedFile, match=r"x\.npz: "):
+    with pytest.raises(DamagedFile, match=r"x\.npz: ") as told:
         read_file(path)
+    assert "\n" not in str(told.value)
     with pytest.raises(DamagedFile, match=r"x\.npz: "):
         load_results(path)
     store = Store(tmp_path)
     with pytest.raises(DamagedFile, match=r"x\.npz: "):
         store.get("x", {})
-
-
-def seal(body: bytes) -> bytes:
-    return body + hashlib.sha256(body).hexdigest().encode()
 
 
 def test_bad_checksums_and_spoilt_compression_are_damaged_files(tmp_path):
@@ -241,6 +267,29 @@ def test_a_small_file_that_would_unpack_to_a_large_one_is_refused_before_it_is(t
     monkeypatch.setattr("gqlib.sweeps.store.LARGEST_CONTENT", 10_000)
     with pytest.raises(DamagedFile, match="would unpack to more than 10000 bytes"):
         read_file(tmp_path / "x.npz")
+
+
+def test_what_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path):
+    """Of 64 MB of zeros in a few bytes, which the archive calls a hundred, no more than a few hundred are made."""
+    path = tmp_path / "x.npz"
+    path.write_bytes(smaller_than_it_is("x.npy", bytes(2**26)))
+    assert path.stat().st_size < 1000
+    tracemalloc.start()
+    with pytest.raises(DamagedFile, match="is not what the archive says of it"):
+        read_file(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
+def test_a_pipe_or_a_device_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "x.npz")
+    (tmp_path / "y.npz").symlink_to(os.devnull)
+    (tmp_path / "z.npz").symlink_to(tmp_path / "z.npz")
+    for name in ("x.npz", "y.npz", "z.npz"):
+        with pytest.raises(DamagedFile, match=f"{name}: cannot be read"):
+            load_results(tmp_path / name)
 
 
 def dataset_header(**changes: object) -> dict[str, object]:

@@ -15,7 +15,9 @@ of them is last.
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import copy
 import errno
 import hashlib
 import io
@@ -26,6 +28,7 @@ import re
 import secrets
 import time
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,6 +55,7 @@ _PARTIAL = ".partial-"
 _STALE_AFTER = 3600.0
 _MEMBER = re.compile(rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy")  # no way out of a directory it might be unpacked to
 _ENCRYPTED = 0x1  # zip's flag
+_KINDS = "biufcSU"  # numbers, booleans and fixed-width strings
 LARGEST_CONTENT = 2**32  # bytes in an archive's members; the largest result here takes a few megabytes
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -144,7 +148,7 @@ def _member(name: str, method: int) -> zipfile.ZipInfo:
 
 def _npy(name: str, array: NDArray[Any]) -> bytes:
     array = np.asarray(array)
-    if array.dtype.hasobject:
+    if array.dtype.kind not in _KINDS:
         raise ValueError(f"arrays has {name!r} of dtype {array.dtype}; expected numbers, booleans or strings")
     little_endian = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
     buffer = io.BytesIO()
@@ -188,7 +192,21 @@ def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
     for info in infos:
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_BZIP2) or info.flag_bits & _ENCRYPTED:
             raise ValueError(f"the member {info.filename!r} is encrypted or compressed in another way than by pack")
-    return {info.filename: archive.read(info) for info in infos}
+    return {info.filename: _content(archive, info) for info in infos}
+
+
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """What a member holds; of one that is larger than it says, not more than it says is unpacked."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return archive.read(info)
+    packed = copy.copy(info)  # the same member, as if it were stored: `zipfile` would unpack it whole
+    packed.compress_type, packed.file_size = zipfile.ZIP_STORED, info.compress_size
+    del packed.CRC
+    unpacker = bz2.BZ2Decompressor()
+    content = unpacker.decompress(archive.read(packed), max_length=info.file_size + 1)
+    if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
+        raise ValueError(f"the member {info.filename!r} is not what the archive says of it")
+    return content
 
 
 def _header(member: bytes) -> Header:
@@ -198,6 +216,8 @@ def _header(member: bytes) -> Header:
         raise ValueError(f"the header is no JSON that pack would write: {error}") from error
     if not isinstance(header, dict):
         raise ValueError(f"the header is {check.brief(header)}; it should be a JSON object")
+    if canonical_json(header).encode() != member:  # a name twice, NaN, other spaces: read by others, it may say more
+        raise ValueError("the header is not in the one form in which pack writes it")
     return header
 
 
@@ -208,14 +228,14 @@ def _array(name: str, member: bytes) -> NDArray[Any]:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError("it is not of version 1.0")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-        if dtype.hasobject or dtype.itemsize == 0 or fortran or any(size < 0 for size in shape):
+        if dtype.kind not in _KINDS or dtype.itemsize == 0 or fortran or any(size < 0 for size in shape):
             raise ValueError(f"it announces {dtype} of shape {shape}")
         body = member[file.tell() :]
         if len(body) != dtype.itemsize * math.prod(shape):
             raise ValueError(f"it announces {dtype} of shape {shape} and has {len(body)} bytes")
         return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
     except (ValueError, TypeError, OverflowError, RecursionError, SyntaxError, MemoryError) as error:
-        raise ValueError(f"the member {name!r} is no array: {error}") from error
+        raise ValueError(f"the member {name!r} is no array: {' '.join(str(error).split())}") from error
 
 
 def _check_digest(data: bytes) -> None:
@@ -301,6 +321,8 @@ def read_file(path: Path) -> tuple[Header, Arrays]:
     ({'seed': 7}, {})
     """
     path = check.path("path", path)
+    if path.exists() and not path.is_file():  # a pipe would be waited for, a device has no end
+        raise DamagedFile(path, "cannot be read: it is no regular file")
     try:
         return unpack(path.read_bytes())
     except FileNotFoundError:
