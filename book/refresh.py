@@ -1,4 +1,4 @@
-"""Execute chapters and write their records: `python book/refresh.py [--all] [--jobs N] [book/NAME.md ...]`.
+"""Execute chapters and write their records: `python book/refresh.py [--all] [--seal] [--jobs N] [book/NAME.md ...]`.
 
 The text is the source. A record is stale when the digest that is kept in it differs from today's; without arguments,
 stale records alone are executed. The digest covers what the chapter can see: its text, the modules of gqlib that it
@@ -13,6 +13,9 @@ imports, directly or through others, and the files of data that it or they name.
 Every execution checks the first three: a chapter that loads a module which was not found by reading is refused.
 Comments and docstrings of the library do not count, since no record shows them; where the chapter, or a module that it
 reaches, reads docstrings or sources, the whole library counts, to the letter.
+
+A second digest seals the pictures of a record, which nbval does not compare: one that is exchanged afterwards makes the
+record stale, and a test tells. `--seal` gives it to records that have none, for pictures that somebody has looked at.
 """
 
 from __future__ import annotations
@@ -230,7 +233,30 @@ def stale(source: Path) -> bool:
     record = source.with_suffix(".ipynb")
     if not record.exists():
         return True
-    return bool(nbformat.read(record, as_version=4).metadata.get("gqlib", {}).get("digest") != digest(source))
+    kept = nbformat.read(record, as_version=4)
+    return bool(kept.metadata.get("gqlib") != {"digest": digest(source), "pictures": seal(kept)})
+
+
+def seal(notebook: nbformat.NotebookNode) -> str:
+    """One name for all pictures of a record, to the byte: the pixels of one theme and the drawing of the other."""
+    total = hashlib.sha256()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            for kind, data in sorted(output.get("data", {}).items()):
+                if kind.startswith("image/"):
+                    total.update(f"{kind} {len(data)} {data}".encode())
+    return total.hexdigest()[:16]
+
+
+def add_seal(source: Path) -> bool:
+    """Seal a record that has no seal; return whether it had none."""
+    record = source.with_suffix(".ipynb")
+    notebook = nbformat.read(record, as_version=4)
+    if "pictures" in notebook.metadata["gqlib"]:
+        return False
+    notebook.metadata["gqlib"]["pictures"] = seal(notebook)
+    write_file(record, nbformat.writes(notebook).encode() + b"\n")
+    return True
 
 
 def picture(notebook: nbformat.NotebookNode, name: str) -> bytes:
@@ -260,7 +286,7 @@ def refresh(source: Path) -> float:
         raise ValueError(f"{source.name} loads {', '.join(sorted(missed))}; by reading it should have been found")
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # stable from one execution to the next
-    notebook.metadata["gqlib"] = {"digest": today}
+    notebook.metadata["gqlib"] = {"digest": today, "pictures": seal(notebook)}
     notebook.metadata["language_info"] = {"name": "python"}  # the version of Python is not part of a record
     # Written at the end and at once: whoever is killed half-way leaves the record that was there.
     write_file(source.with_suffix(".ipynb"), nbformat.writes(notebook).encode() + b"\n")
@@ -300,7 +326,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("chapters", nargs="*", type=lambda text: Path(text).resolve(), metavar="book/NAME.md")
     parser.add_argument("--all", action="store_true", help="execute every chapter")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
+    parser.add_argument("--seal", action="store_true", help="execute nothing; seal the pictures of unsealed records")
     options = parser.parse_args(arguments)
+    if options.seal:
+        print(*("sealed: ", *(source.stem for source in chapters() if add_seal(source))))
+        return 0
     chosen = options.chapters or [path for path in chapters() if options.all or stale(path)]
     if not chosen:
         print("every record is up to date")

@@ -1,6 +1,7 @@
 """The pairs: a chapter's text is the source, its notebook the executed record, and the two must agree."""
 
 import ast
+import base64
 import importlib.util
 import io
 import json
@@ -15,6 +16,8 @@ from pathlib import Path
 import jupytext
 import pytest
 import yaml
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -238,11 +241,48 @@ def test_a_stale_record_is_told_by_its_digest(copied):
     source.write_text(chapter(IMPORTS))
     assert copied.stale(source)  # there is none
     notebook = jupytext.read(source)
-    notebook.metadata["gqlib"] = {"digest": copied.digest(source)}
+    notebook.metadata["gqlib"] = {"digest": copied.digest(source), "pictures": copied.seal(notebook)}
     source.with_suffix(".ipynb").write_text(refresh.nbformat.writes(notebook))
     assert not copied.stale(source)
     source.write_text(chapter(IMPORTS) + "\nA sentence more.\n")
     assert copied.stale(source)
+
+
+# ---------------------------------------------------------------- pictures, which nbval does not compare
+
+
+@pytest.mark.parametrize("source", CHAPTERS, ids=lambda source: source.stem)
+def test_the_pictures_of_a_record_are_those_that_were_sealed(source):
+    record = refresh.nbformat.read(source.with_suffix(".ipynb"), as_version=4)
+    assert record.metadata["gqlib"]["pictures"] == refresh.seal(record), "pictures were exchanged"
+
+
+def red_square(data, dark):
+    """The picture with a red square in its place: its pixels, or its drawing, from which the dark page is made."""
+    picture = Image.open(io.BytesIO(base64.b64decode(data)))
+    kept = PngInfo()
+    for name, text in picture.text.items():
+        square = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="9" height="9" fill="red"/></svg>'
+        kept.add_itxt(name, square if dark and name == "svg" else text)
+    shown, out = picture if dark else Image.new(picture.mode, picture.size, "red"), io.BytesIO()
+    shown.save(out, "png", pnginfo=kept)
+    return base64.b64encode(out.getvalue()).decode()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("chapter", "figure"), [("instability", "fig-in-phase"), ("variance", None), ("overall", None)], ids=str
+)
+def test_a_red_square_in_the_place_of_a_figure_is_noticed(chapter, figure, dark):
+    record = refresh.nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4)
+    for cell in record.cells:
+        name = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
+        if name and (figure or name) == name and "image/png" in cell.outputs[0].get("data", {}):
+            break
+    data = cell.outputs[0].data
+    data["image/png"] = red_square(data["image/png"], dark)
+    assert data["text/plain"].startswith("figure of ")  # what nbval compares is as it was
+    assert record.metadata["gqlib"]["pictures"] != refresh.seal(record)
 
 
 def test_only_comments_docstrings_and_empty_lines_are_left_out():
