@@ -10,6 +10,11 @@ two errors of values: to v^π (or q^π), the question that was asked, and to the
 v = r + γ[(1−σ)P^π + σP^μ]v, the question that σ answers. A smaller MSPBE means a smaller error only for the latter,
 and only up to what the features can represent.
 LSTD, θ = −Â⁺b̂, uses all the data together: a floor for learners that see each step once.
+
+Weights are the same to the bit everywhere; these measures are not: matrix products and solutions of equations come from
+a linear-algebra library, whose kernels are chosen for the processor. Kernels for processors of 2004 and 2011 changed
+the MSPBE of the cart-pole by up to 1.5e-12 of its value, that of Boyan's chain by 5e-16: compare stored measures to
+eleven digits, or as `evaluation.grids` stores those of single runs, to 16 bits.
 """
 
 from __future__ import annotations

@@ -200,7 +200,8 @@ def recompute(
     -------
     dict of str to (dims, array)
         What the experiment's summary keeps of these runs: arrays with a dimension ``run`` should equal the
-        stored ones bit for bit.
+        stored ones bit for bit; measures of predictions only where the linear-algebra library rounds as it did for
+        the file (`gqlib.evaluation.measures`).
 
     Examples
     --------
@@ -257,6 +258,9 @@ def verify_sample(
     dataset: xarray.Dataset, runs: int, rng: np.random.Generator, *, allow: Collection[str] = ()
 ) -> int:
     """Recompute a random sample of stored runs and compare every number kept of them, bit for bit.
+
+    What linear algebra computes, MSPBE and errors of values, depends in its last digits on the kernels that the
+    library chooses for the processor: on an older one an honest file of such measures may be refused.
 
     Parameters
     ----------
