@@ -266,7 +266,9 @@ def run_method(
     >>> bool(max(task.error(theta) for theta in done) < 0.1)
     True
     """
-    tasks = task if isinstance(task, list) and task else [task]
+    tasks = task if isinstance(task, list) else [task]
+    if not tasks:
+        raise ValueError("task is []; it should be a Task, or a list of one or of one for each run")
     for each in tasks:
         check.instance("task", each, Task)
     first = tasks[0]
