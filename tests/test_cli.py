@@ -98,6 +98,7 @@ def test_more_runs_add_to_those_that_are_there(tmp_path: Path, capsys: pytest.Ca
         assert f"{computed} tasks computed, {found} found" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_table_2_is_printed_with_labels_beside_that_of_the_paper(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,7 +67,13 @@ def _no_windows(monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
 
 
-@pytest.mark.parametrize("name", MODULES)
+def measures(name):
+    return name.startswith("gqlib.bench.")  # examples that measure take seconds
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if measures(name) else name for name in MODULES]
+)
 def test_examples_of(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
