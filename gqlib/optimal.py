@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gqlib import _validate as check
-from gqlib._objects import ByValue
+from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP, leaves_surely
 
@@ -22,6 +22,7 @@ __all__ = ["Optimum", "policy_iteration", "value_iteration"]
 
 # An action is better only if it is so by more than this share of the largest value: below it is rounding.
 _BETTER = 1e-10
+_SHOWN = 20  # states in the table of a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,11 @@ class Optimum(ByValue):
     def __repr__(self) -> str:
         values = f"v from {self.v.min():.4g} to {self.v.max():.4g}"
         return f"Optimum({len(self.v)} states, {self.iterations} iterations, {values})"
+
+    def _repr_html_(self) -> str:
+        told = [(s, f"{v:.4g}", int(a)) for s, (v, a) in enumerate(zip(self.v, self.policy.argmax(axis=1), strict=True))]
+        rows = told if len(told) <= _SHOWN else [*told[: _SHOWN - 1], ("…", f"{len(told)} states in all", "")]
+        return html_table("Optimum", rows, ("state", "value", "best action"))
 
 
 def _greedy(mdp: FiniteMDP, q: Array) -> Array:

@@ -41,8 +41,9 @@ def test_coder_remembers_cells_without_changing_them():
 def test_coder_moves_points_to_the_edge_and_counts_what_does_not_fit():
     coder = TileCoder([0.0], [1.0], 1, tiles_per_side=4, tilings=2, size=3)
     assert (coder([-5.0]) == coder([0.0])).all()
-    for x in np.linspace(0, 1, 20):
-        coder([x])
+    with pytest.warns(UserWarning, match="size is 3, and more tiles than that were met"):
+        for x in np.linspace(0, 1, 20):
+            coder([x])
     assert coder.overfull > 0
 
 
@@ -224,6 +225,7 @@ def full_size(coder):
     return coder.used, coder.overfull
 
 
+@pytest.mark.filterwarnings("ignore:size is")  # a memory that is too small, on purpose
 def test_evaluation_takes_no_memory_and_changes_no_later_learning():
     """A look at values or greedy actions used to number tiles, so that learning went on differently after it."""
     def coder():
@@ -244,6 +246,7 @@ def test_evaluation_takes_no_memory_and_changes_no_later_learning():
     np.testing.assert_array_equal(plain.theta, watched.theta)
 
 
+@pytest.mark.filterwarnings("ignore:size is")  # a memory that is too small, on purpose
 def test_peeking_gives_the_features_of_tiles_that_were_met_and_of_a_full_memory():
     for memory in (512, 8):
         coder, rng = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=memory), np.random.default_rng(0)
@@ -281,6 +284,7 @@ def test_an_interrupted_play_keeps_finished_episodes_and_leaves_no_trace():
     np.testing.assert_array_equal(agent.theta, whole.theta)
 
 
+@pytest.mark.filterwarnings("ignore:size is")  # a memory that is too small, on purpose
 def test_a_diverging_setting_is_data_and_blocks_no_sweep(tmp_path):
     box = {"low": (-2.4, -3.0, -0.21, -3.0), "high": (2.4, 3.0, 0.21, 3.0), "episodes": 60, "max_steps": 50}
     settings = tuple(GymSetting("CartPole-v1", **box, alpha=alpha, size=64, lam=1.0) for alpha in (0.01, 50.0))

@@ -3,10 +3,11 @@
 import json
 from dataclasses import replace
 
+import gymnasium
 import pytest
 
 from gqlib.bench import engine as bench
-from gqlib.bench import general, plain
+from gqlib.bench import agents, general, plain
 from gqlib.control import run_control
 
 SMALL = replace(bench.BASE, episodes=1, max_steps=60, p=512)
@@ -85,6 +86,7 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     monkeypatch.setattr(bench, "best", lambda work, repeats, clock=None: 10.0 * repeats)
     monkeypatch.setattr(bench, "side_by_side", lambda works, repeats: dict.fromkeys(works, 10.0 * repeats))
     monkeypatch.setattr(general, "CLASSIC", {"cart-pole": replace(general.CLASSIC["cart-pole"], episodes=1)})
+    monkeypatch.setattr(agents, "peer_loop", lambda: lambda: 1)
     monkeypatch.setattr(bench, "two_workers", lambda repeats: 1.9)
     monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 200.0}})
     monkeypatch.setattr(bench, "cost_of_a", lambda repeats: {"A_ratio": 2.0})
@@ -98,6 +100,7 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     assert rows[-1] == ("open", bench.OPENING, 0.5)
     assert result["times"]["compiled"] == 50.0
     assert result["times"]["plain NumPy loop"] == 30.0  # what takes long is measured three times at most
+    assert result["ratios"]["peer / agent"] == 30.0 / 50.0
     assert set(result["ratios"]) <= set(bench.TARGETS)
 
 
@@ -133,3 +136,33 @@ def test_the_general_engine_is_measured_on_the_runs_of_the_special_kernel():
     same = replace(bench.BASE, episodes=3)
     assert general.general(short)() == bench.learning(same)()
     assert general.without_learning(replace(general.CLASSIC["cart-pole"], episodes=2))() > 6
+
+
+@pytest.mark.parametrize("place", agents.PLACES.values(), ids=list(agents.PLACES))
+def test_agents_and_loops_take_the_steps_that_are_counted(place):
+    assert agents.environment_alone(place, 30)() == agents.plain_loop(place, 30)() == 30
+    learning = agents.agent_in(place, 30)
+    assert learning() == learning() == 30
+
+
+def test_without_the_peer_its_row_is_left_out():
+    assert (agents.peer_loop(5) is None) == (agents.find_spec("mushroom_rl") is None)
+
+
+def test_the_plain_sparse_loop_learns(monkeypatch):
+    """Not a straw man: the pole stays up longer than at random, some 22 steps."""
+    taken, starts = [], []
+
+    class Counted(gymnasium.Wrapper):
+        def reset(self, **options):
+            starts.append(len(taken))
+            return super().reset(**options)
+
+        def step(self, action):
+            taken.append(action)
+            return super().step(action)
+
+    make = gymnasium.make
+    monkeypatch.setattr(gymnasium, "make", lambda name: Counted(make(name)))
+    plain.gymnasium_steps(6000, "CartPole-v1", box=agents.PLACES["CartPole"].box, sides=4, alpha=0.2)
+    assert (starts[-1] - starts[-11]) / 10 > 60

@@ -11,8 +11,12 @@ import pytest
 import gqlib
 from gqlib import FiniteMDP, PredictionProblem, domains
 from gqlib._objects import signature
+from gqlib.control import ControlSetting, run_control
 from gqlib.domains.random_walk import random_walk
+from gqlib.engine import run
+from gqlib.evaluation import PredictionSetting, run_prediction
 from gqlib.learners.corrected import CorrectedProblem
+from gqlib.optimal import policy_iteration
 
 MAKERS = {
     "two_state": lambda: domains.two_state(0.9),
@@ -124,3 +128,43 @@ def test_the_package_shows_its_modules_and_loads_none_of_them():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "-2.0\n"
     assert done.stderr.endswith("AttributeError: module 'gqlib' has no attribute 'no_such_module'\n")
+
+
+RESULTS = {
+    "control": lambda: run_control(ControlSetting(episodes=3, max_steps=10), 2, 0),
+    "engine": lambda: run("mountain_car", "sarsa", runs=2, seed=0, episodes=3, max_steps=10),
+    "prediction": lambda: run_prediction(PredictionSetting(domains.machine(), steps=20, kept=2), 2, 0),
+    "optimum": lambda: policy_iteration(FiniteMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], 0.5)),
+}
+SHOWN = {
+    "control": ["ControlResult", "mean steps per episode", ">10<", ">10 to 10<", "capped episodes", ">6<"],
+    "engine": ["EngineResult", "mountain car", "sarsa", "mean return", ">-10<", ">-10 to -10<", "diverged runs"],
+    "prediction": ["PredictionResult", "gq", "mean error at the end", "its 95% interval", "diverged runs"],
+    "optimum": ["Optimum", "best action", ">2<", ">1<"],
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_a_short_line_a_table_in_a_notebook_and_equal_to_its_twin(name):
+    one, two = RESULTS[name](), pickle.loads(pickle.dumps(RESULTS[name]()))
+    assert one == two
+    assert hash(one) == hash(two)
+    assert len(repr(one)) < 160
+    table = one._repr_html_()
+    assert all(words in table for words in SHOWN[name])
+
+
+def test_a_table_of_many_states_is_cut_and_says_so():
+    chain = random_walk(41).mdp
+    table = policy_iteration(chain)._repr_html_()
+    assert table.count("<tr>") == 21
+    assert "43 states in all" in table
+
+
+def test_a_run_that_diverged_is_counted_and_no_mean_is_made_up():
+    result = run("mountain_car", "sarsa", runs=2, seed=0, episodes=3, max_steps=50, alpha=1e40, lam=0.9)
+    table = result._repr_html_()
+    assert result.diverged.all()
+    assert '<th scope="row">diverged runs</th><td>2</td>' in table
+    assert '<th scope="row">mean return</th><td>nan</td>' in table
+    assert "interval" not in table

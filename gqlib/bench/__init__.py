@@ -2,6 +2,7 @@
 
 ``engine``      the control engine, and the command
 ``general``     the general engine
+``agents``      agents in Gymnasium's environments, and a peer's
 ``plain``       what one writes in an hour: the rivals
 ``prediction``  policy evaluation
 ``matrices``    A_σ against dense solves

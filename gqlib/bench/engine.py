@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gqlib.bench import general, plain
+from gqlib.bench import agents, general, plain
 from gqlib.bench.matrices import cost_of_a
 from gqlib.bench.prediction import prediction_ratios
 from gqlib.bench.store import seconds_to_open
@@ -32,6 +32,7 @@ from gqlib.fast._control import FLUSH_BELOW
 SEED = 1
 BASE = ControlSetting(alpha=0.0005, episodes=40)
 DENSE_SIZES = (512, 2048, 16384)
+PEER = "MushroomRL, true online Sarsa, MountainCar"
 OPENING, OPENING_BOUND = "seconds to open a store of 30,000 runs", 2.0
 
 Tell = Callable[[str, str, float], Any]  # called with the kind of a row, its name and its value
@@ -46,6 +47,15 @@ TARGETS = {
     "learning / bare, Acrobot": ("general engine, Acrobot / the same without learning", 2.0, "at most"),
     "learning / bare, cart-pole": ("general engine, cart-pole / the same without learning", 2.0, "at most"),
     "Gymnasium / general": ("Sarsa(lambda) on Gymnasium's car in Python / general engine", 100.0, "at least"),
+    **{
+        f"{kind}, {name}": (f"{text}, {name}", bound, sense)
+        for kind, text, bound, sense in (
+            ("agent / environment", "a step with an agent / Gymnasium's own step", 3.0, "at most"),
+            ("plain / agent", "plain sparse Sarsa(lambda) loop in Python / agent", 1.0, "at least"),
+        )
+        for name in agents.PLACES
+    },
+    "peer / agent": ("MushroomRL's own true online Sarsa(lambda) loop / agent, MountainCar", None, ""),
     "reference / NumPy": ("checked reference / plain NumPy loop, p = 1024", None, ""),
     "NumPy / compiled": ("plain NumPy loop / compiled, p = 1024", 100.0, "at least"),
     "dense / lazy, p = 512": ("plain Numba loop, dense trace / compiled, p = 512", 3.0, "at least"),
@@ -204,6 +214,12 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
         },
         few,
     )
+    for name, place in agents.PLACES.items():
+        both = {"environment alone": agents.environment_alone(place), "agent": agents.agent_in(place)}
+        clock({f"{what}, {name}": work for what, work in both.items()}, repeats)
+        clock({f"plain sparse Sarsa loop, {name}": agents.plain_loop(place)}, few)
+    peer = agents.peer_loop()
+    clock({} if peer is None else {PEER: peer}, few)
     ratios: dict[str, float] = {}
 
     def add(name: str, value: float) -> None:
@@ -220,6 +236,12 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
         add(f"learning / bare, {name}", learnt / idle)
     sarsa = times["general engine, Sarsa, mountain car"]
     add("Gymnasium / general", times["Gymnasium loop in Python, Sarsa"] / sarsa)
+    for name in agents.PLACES:
+        agent = times[f"agent, {name}"]
+        add(f"agent / environment, {name}", agent / times[f"environment alone, {name}"])
+        add(f"plain / agent, {name}", times[f"plain sparse Sarsa loop, {name}"] / agent)
+    if PEER in times:
+        add("peer / agent", times[PEER] / times["agent, MountainCar"])
     add("reference / NumPy", times["checked reference"] / times["plain NumPy loop"])
     add("NumPy / compiled", times["plain NumPy loop"] / times["compiled"])
     for p in DENSE_SIZES:

@@ -164,8 +164,23 @@ def numba_steps(setting: ControlSetting, seed: int = 0) -> int:
     )  # fmt: skip
 
 
-def gymnasium_steps(steps: int = LIMIT, alpha: float = 0.05, lam: float = 0.9, seed: int = 0) -> int:
-    """Sarsa(λ) in Python on Gymnasium's mountain car: a sparse trace in a dictionary, tiles3, ε = 0.1.
+def gymnasium_steps(
+    steps: int = LIMIT, name: str = "MountainCar-v0", *, box: Any = None, sides: int = 8, alpha: float = 0.05,
+    lam: float = 0.9, seed: int = 0,
+) -> int:  # fmt: skip
+    """Sarsa(λ) in a Gymnasium environment: a replacing trace in a dictionary, eight tilings by tiles3, ε = 0.1.
+
+    Parameters
+    ----------
+    steps : int
+    name : str
+        By which Gymnasium knows the environment.
+    box : pair of sequence, optional
+        The corners to tile; those of the environment by default.
+    sides : int
+        Tiles per side.
+    alpha, lam : float
+    seed : int
 
     Examples
     --------
@@ -175,14 +190,17 @@ def gymnasium_steps(steps: int = LIMIT, alpha: float = 0.05, lam: float = 0.9, s
     with check.package("gymnasium", "gym"):
         import gymnasium
 
-    env, memory, theta = gymnasium.make("MountainCar-v0"), IHT(4096), np.zeros(4096)
-    rng = np.random.default_rng(seed)
+    env, memory, theta = gymnasium.make(name), IHT(32768), np.zeros(32768)
+    rng, actions = np.random.default_rng(seed), int(env.action_space.n)  # type: ignore[attr-defined]
+    space: Any = env.observation_space
+    low, high = (np.asarray(corner, dtype=float) for corner in box or (space.low, space.high))
+    first, scale = low.tolist(), (sides / (high - low)).tolist()
 
     def look(seen: Any) -> tuple[Any, Any, int]:
-        scaled = [8.0 * float(seen[0]) / 1.7, 8.0 * float(seen[1]) / 0.14]
-        rows = np.array([tiles(memory, 8, scaled, [a]) for a in range(3)])
+        scaled = [(x - a) * b for x, a, b in zip(seen.tolist(), first, scale, strict=True)]
+        rows = np.array([tiles(memory, 8, scaled, [a]) for a in range(actions)])
         q = theta[rows].sum(axis=1)
-        return rows, q, int(q.argmax()) if rng.random() >= 0.1 else int(rng.integers(3))
+        return rows, q, int(q.argmax()) if rng.random() >= 0.1 else int(rng.integers(actions))
 
     seen, _ = env.reset(seed=seed)
     rows, q, action = look(seen)
@@ -191,7 +209,7 @@ def gymnasium_steps(steps: int = LIMIT, alpha: float = 0.05, lam: float = 0.9, s
         seen, reward, ends, cut, _ = env.step(action)
         trace = {i: e * lam for i, e in trace.items() if e > 1e-3}
         for i in rows[action].tolist():
-            trace[i] = trace.get(i, 0.0) + 1.0
+            trace[i] = 1.0
         delta = float(reward) - q[action]
         following = rows, q, action
         if not ends:

@@ -22,7 +22,7 @@ from gqlib._validate import Array, Diverged
 from gqlib.control.agent import Agent
 from gqlib.control.features import TableCoder, TileCoder
 from gqlib.control.setting import TARGETS
-from gqlib.stats import student_interval
+from gqlib.stats._told import told_mean
 from gqlib.sweeps.progress import showing
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
@@ -75,11 +75,8 @@ class Played(ByValue):
         return f"Played({count} episodes, {''.join(f'{name} {value}, ' for name, value in means)}{cut} cut off)"
 
     def _repr_html_(self) -> str:
-        rows = self._told()
-        if len(self.returns) > 1:
-            low, high = student_interval(self.returns.mean(), self.returns.var(ddof=1), len(self.returns))
-            rows.insert(2, ("its 95% interval", f"{low:.4g} to {high:.4g}"))
-        return html_table("Played", rows)
+        first, *rest = [row for row in self._told() if row[0] != "mean return"]
+        return html_table("Played", [first, *told_mean("mean return", self.returns), *rest])
 
 
 class Interrupted(KeyboardInterrupt):

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
+from gqlib._objects import ByValue, html_table
 from gqlib.control.setting import ControlSetting
+from gqlib.stats._told import told_mean
 
 __all__ = ["ControlResult", "run_control"]
 
@@ -30,8 +32,8 @@ ENGINES = ("fast", "reference")
 Run = tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, eq=False)
-class ControlResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class ControlResult(ByValue):
     """The result of a control experiment, one row per run.
 
     Attributes
@@ -94,6 +96,12 @@ class ControlResult:
             f"ControlResult({runs} runs of {episodes} episodes, mean steps {self.steps.mean():.4g}, "
             f"{int(self.capped.sum())} capped episodes, {int(self.diverged.sum())} diverged runs)"
         )
+
+    def _repr_html_(self) -> str:
+        runs, episodes = self.steps.shape
+        rows = [("runs", runs), ("episodes of each", episodes), *told_mean("mean steps per episode", self.score)]
+        rows += [("capped episodes", int(self.capped.sum())), ("diverged runs", int(self.diverged.sum()))]
+        return html_table("ControlResult", rows)
 
 
 def run_control(

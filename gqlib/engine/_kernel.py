@@ -9,7 +9,7 @@ e ← decay·e + gain·φ multiplies c and adds gain/c to K entries of E, from w
 taken off; multiples of e change g and h; ω ← shrink·ω changes s and h. Sums are flushed as there.
 
 Functions that are handed in are compiled into the loop: a kernel per (environment, coder, learner), not a table of
-function pointers.
+function pointers. It is kept on disk (`gqlib.fast._kept`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from gqlib.fast import COMPILE
 from gqlib.fast._car import natural
 from gqlib.fast._control import BLOCK, PER_EPISODE, PER_RUN, PER_STEP, TRACE_FLOOR, noisy
 from gqlib.fast._jit import njit
+from gqlib.fast._kept import keep
 from gqlib.fast._rng import fill_normal, normal, uniform
 from gqlib.rules import DIVERGED_ABOVE, TIE
 
-# A closure over functions that were handed in has no file by which Numba could find its code again.
+# A closure over functions that were handed in has no file by which Numba could find its code again: see `keep`.
 OPTIONS = COMPILE | {"cache": False}
 SMALLEST_SCALE = 1e-100  # of ω: below it, W is multiplied through
 LOST = -2  # what a run returns if a feature index was out of range
@@ -307,7 +308,7 @@ def kernel_of(parts: Parts) -> Callable[..., int]:
             rescale(weights, s)
         return -1
 
-    compiled: Callable[..., int] = run
+    compiled: Callable[..., int] = keep(run)
     return compiled
 
 
@@ -360,5 +361,5 @@ def bare_of(parts: Parts) -> Callable[..., int]:
             steps_out[episode] = steps
         return -1
 
-    compiled: Callable[..., int] = run
+    compiled: Callable[..., int] = keep(run)
     return compiled

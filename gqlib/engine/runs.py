@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
+from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
 from gqlib.control.engine import notice
 from gqlib.engine import environments
@@ -34,6 +35,7 @@ from gqlib.fast.rng import normal, uniform
 from gqlib.learners.sigma import SigmaFields
 from gqlib.rules import DIVERGED_ABOVE, tied
 from gqlib.seeds import BEHAVIOUR, SIGMA, START, TRAJECTORY, words
+from gqlib.stats._told import told_mean
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
 
@@ -167,6 +169,10 @@ def _make(name: str, options: Options) -> Environment:
     return environment
 
 
+def _called(learner: str | Learner) -> str:
+    return learner if isinstance(learner, str) else "own"
+
+
 def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
@@ -185,8 +191,8 @@ def _import(name: str, path: str) -> Any:
         raise ValueError(f"{name} is {path!r}, which cannot be imported: {error}") from error
 
 
-@dataclass(frozen=True, eq=False)
-class EngineResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class EngineResult(ByValue):
     """Results of runs, one row for each.
 
     Attributes
@@ -225,6 +231,14 @@ class EngineResult:
             f"EngineResult({runs} runs of {episodes} episodes, mean return {mean:.4g}, "
             f"{int(self.capped.sum())} capped episodes, {int(self.diverged.sum())} diverged runs)"
         )
+
+    def _repr_html_(self) -> str:
+        runs, episodes = self.steps.shape
+        rows = [("environment", self.setting.make_environment().name), ("learner", _called(self.setting.learner))]
+        rows += [("runs", str(runs)), ("episodes of each", str(episodes))]
+        rows += told_mean("mean return", self.returns.mean(axis=1))
+        rows += [("capped episodes", str(self.capped.sum())), ("diverged runs", str(self.diverged.sum()))]
+        return html_table("EngineResult", rows)
 
 
 def run(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
+from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
 from gqlib.domains.base import Domain, Trajectory
 from gqlib.domains.finite import ON_PAIRS, FiniteDomain, WeightedTrajectory
@@ -25,14 +26,15 @@ from gqlib.evaluation.measures import empirical_moments, empirical_mspbe, exact_
 from gqlib.evaluation.setting import Options, PredictionSetting, make_domain
 from gqlib.prediction import LinearPrediction
 from gqlib.rules import LARGEST_WEIGHT
+from gqlib.stats._told import told_mean
 
 __all__ = ["PredictionResult", "histories", "measured_problem", "run_prediction"]
 
 ENGINES = ("fast", "reference")
 
 
-@dataclass(frozen=True)
-class PredictionResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionResult(ByValue):
     """Weights (runs, kept + 1, d), NaN after divergence, and the step of divergence of each run, −1 if none.
 
     Examples
@@ -44,11 +46,37 @@ class PredictionResult:
     (True, [False, False, False], [0.5, 0.5, 0.5])
     >>> result.mspbe().shape, result.empirical_mspbe(seed=0).shape
     ((3, 3), (3, 3))
+    >>> result
+    PredictionResult(gq on Boyan's chain, 3 runs of 2,000 steps, 0 diverged runs)
     """
 
     setting: PredictionSetting
     theta: Array
     diverged_at: NDArray[np.int64]
+
+    def _told(self) -> dict[str, str]:
+        learner = self.setting.learner
+        return {
+            "domain": self.setting.make_domain().name,
+            "learner": learner if isinstance(learner, str) else "own",
+            "runs": str(len(self.theta)),
+            "steps of each": f"{self.setting.steps:,}",
+            "diverged runs": str(int(self.diverged.sum())),
+        }
+
+    def __repr__(self) -> str:
+        told = self._told()
+        return (
+            f"PredictionResult({told['learner']} on {told['domain']}, {told['runs']} runs of {told['steps of each']} "
+            f"steps, {told['diverged runs']} diverged runs)"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = list(self._told().items())
+        if hasattr(self.setting.make_domain(), "truth"):
+            first, last = self.error()[:, [0, -1]].T
+            rows += told_mean("error at the start", first[:1]) + told_mean("mean error at the end", last)
+        return html_table("PredictionResult", rows)
 
     @property
     def diverged(self) -> NDArray[np.bool_]:

@@ -86,15 +86,19 @@ def showing(
 def _lines(
     name: str, done: int, total: int, clock: Callable[[], float] = time.monotonic, unit: str = "runs"
 ) -> Callable[[int], None]:
-    begin, before, said = clock(), done, clock()
+    """What to call with the runs that were just finished; the first took as long as code takes to compile."""
+    since: tuple[float, int] | None = None
+    said = clock()
 
     def advance(runs: int) -> None:
-        nonlocal done, said
+        nonlocal done, since, said
         done += runs
         now = clock()
-        if now - said >= LINE_EVERY:
+        if since is None:
+            since = now, done
+        elif now - said >= LINE_EVERY and now > since[0]:
             said = now
-            rate = (done - before) / (now - begin)
+            rate = (done - since[1]) / (now - since[0])
             left = duration((total - done) / rate)
             print(
                 f"{name}: {done:,} of {total:,} {unit}, {rate:.3g} a second, {left} to go", file=sys.stderr, flush=True
