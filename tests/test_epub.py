@@ -82,6 +82,15 @@ def test_a_fold_has_words_on_top_and_nothing_else():
     assert edition._plain_summary(found) == "<summary>Show</summary>"
 
 
+def test_a_solution_is_folded_with_everything_in_it():
+    inner = '<div class="dropdown admonition"><p class="admonition-title">Answers</p><div><p>1.</p></div></div>'
+    title = '<p class="admonition-title">Solution to<a href="#ex"> Exercise 1</a></p>'
+    made = edition.fold(f'<p>a</p><div class="solution dropdown admonition" id="s">{title}{inner}</div><div>b</div>')
+    box = '<details class="dropdown admonition"><summary>Answers</summary><div><p>1.</p></div></details>'
+    start = '<details class="solution dropdown admonition" id="s"><summary>Solution to Exercise 1</summary>'
+    assert made == f"<p>a</p>{start}{box}</details><div>b</div>"
+
+
 def test_the_name_of_the_file_is_that_of_the_extension():
     assert epub.NAME == edition.NAME
 
@@ -104,6 +113,12 @@ def test_the_book_on_an_e_reader(tmp_path):
     assert {Path(name).stem for name in listed} <= {Path(name).stem for name in pages}
     assert sum(page.count("<math ") for page in pages.values()) > 1500
     assert sum(page.count("<details") for page in pages.values()) > 100
+    records = [json.loads((BOOK / name).read_text(encoding="utf-8")) for name in listed if name.endswith(".ipynb")]
+    prose = ["".join(cell["source"]) for one in records for cell in one["cells"] if cell["cell_type"] == "markdown"]
+    folded = sum(text.count(":class: dropdown") for text in prose)
+    assert folded > 100
+    assert sum(len(re.findall(r'<details class="[^"]*dropdown', page)) for page in pages.values()) == folded
+    assert not any(edition.BOX.search(page) for page in pages.values())
     assert sum(page.count("<img ") for page in pages.values()) > 60
     assert "\\(" not in pages["instability.xhtml"]
     assert re.search(r'properties="mathml" href="instability.xhtml"', package)

@@ -4,7 +4,8 @@ Formulas become MathML (by latex2mathml, from the LaTeX that MathJax gets in HTM
 them, and tables of claims lists. Code that is folded in HTML is folded here too. What Sphinx leaves to do:
 
 - the package file says which pages contain MathML, as EPUB 3 demands;
-- folds are `details` in markup that XHTML allows; what HTML folds by a script, such as solutions, is open;
+- folds are `details` in markup that XHTML allows, also where HTML folds by a script, as it does solutions and answers
+  (an e-reader that cannot fold shows them open);
 - the same pages give the same file: the time stamps inside are that of SOURCE_DATE_EPOCH, or one for ever.
 
 Nothing here touches another builder.
@@ -34,6 +35,8 @@ STYLES = ("pygments.css", "e-reader.css")  # of those that extensions bring; oth
 EARLIEST = 315532800  # 1980-01-01, where the time stamps of an archive begin
 # latex2mathml has no name for some environments, but has their likes.
 ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|alignat|gathered|gather|equation|align)\*?\}")
+
+BOX = re.compile(r'<div class="[^"]*\bdropdown admonition"')
 
 
 def expand(tex: str, macros: dict[str, Any]) -> str:
@@ -97,7 +100,26 @@ def repair(app: Any, pagename: str, templatename: str, context: dict[str, Any], 
         body = re.sub(r"<script.*?</script>", "", context["body"], flags=re.DOTALL)
         body = re.sub(r"<summary[^>]*>.*?</summary>", _plain_summary, body, flags=re.DOTALL)
         body = re.sub(r"<p>(<ul class=\"simple\">.*?</ul>)\s*</p>", r"\1", body, flags=re.DOTALL)  # several returns
-        context["body"] = each_name_once(body)
+        context["body"] = each_name_once(fold(body))
+
+
+def fold(body: str) -> str:
+    """The body of a page with boxes that a script would fold, innermost first, as folds that need none.
+
+    >>> fold('<div class="dropdown admonition" id="a"><p class="admonition-title">Answer</p><div>1</div></div><p>b</p>')
+    '<details class="dropdown admonition" id="a"><summary>Answer</summary><div>1</div></details><p>b</p>'
+    """
+    for start in reversed([found.start() for found in BOX.finditer(body)]):
+        depth = 0
+        for tag in re.finditer(r"<(/?)div\b", body[start:]):
+            depth += -1 if tag[1] else 1
+            if depth == 0:
+                break
+        end = start + tag.end()
+        box = re.sub(r'<p class="admonition-title">.*?</p>', _plain_summary, body[start:end], count=1, flags=re.DOTALL)
+        box = f"<details{box.removeprefix('<div').removesuffix('</div')}</details"
+        body = body[:start] + box + body[end:]
+    return body
 
 
 def each_name_once(body: str) -> str:
