@@ -24,6 +24,7 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def tables(text: str) -> Iterator[tuple[str, list[list[str]]]]:
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     rows: list[list[str]] = []
     section = caption = ""
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if token.type == "inline" and before.type == "heading_open":
             section = token.content
         elif token.type == "inline" and before.type == "paragraph_open":

@@ -77,7 +77,7 @@ def test_what_latex_means_is_in_the_mathml(tex, wanted):
 
 
 def test_a_fold_has_words_on_top_and_nothing_else():
-    words = '<p class="collapsed">Show</p><p class="expanded">Hide</p>'
+    words = '<p class="collapsed admonition-title">Show</p><p class="expanded admonition-title">Hide</p>'
     found = re.match(".*", f'<summary aria-label="Toggle">{words}</summary>')
     assert edition._plain_summary(found) == "<summary>Show</summary>"
 
@@ -119,6 +119,7 @@ def test_the_book_on_an_e_reader(tmp_path):
     assert folded > 100
     assert sum(len(re.findall(r'<details class="[^"]*dropdown', page)) for page in pages.values()) == folded
     assert not any(edition.BOX.search(page) for page in pages.values())
+    assert not any("Hide code" in page or "gq-live" in page for page in pages.values())
     assert sum(page.count("<img ") for page in pages.values()) > 60
     assert "\\(" not in pages["instability.xhtml"]
     assert re.search(r'properties="mathml" href="instability.xhtml"', package)

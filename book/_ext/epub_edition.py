@@ -6,6 +6,7 @@ them, and tables of claims lists. Code that is folded in HTML is folded here too
 - the package file says which pages contain MathML, as EPUB 3 demands;
 - folds are `details` in markup that XHTML allows, also where HTML folds by a script, as it does solutions and answers
   (an e-reader that cannot fold shows them open);
+- names in typewriter may be broken after `_`, `.` and `/`, as on paper;
 - the same pages give the same file: the time stamps inside are that of SOURCE_DATE_EPOCH, or one for ever.
 
 Nothing here touches another builder.
@@ -25,7 +26,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import yaml
 from docutils import nodes
 from latex2mathml.converter import convert
-from latex_edition import announce_live_figures
+from latex_edition import allow_breaks, announce_live_figures
 from sphinx.builders.epub3 import Epub3Builder
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,7 @@ def repair(app: Any, pagename: str, templatename: str, context: dict[str, Any], 
     context["css_files"] = [one for one in context["css_files"] if Path(str(one.filename)).name in STYLES]
     if "body" in context:
         body = re.sub(r"<script.*?</script>", "", context["body"], flags=re.DOTALL)
+        body = re.sub(r'<p id="gq-live".*?</p>', "", body, flags=re.DOTALL)  # no cell runs on an e-reader
         body = re.sub(r"<summary[^>]*>.*?</summary>", _plain_summary, body, flags=re.DOTALL)
         body = re.sub(r"<p>(<ul class=\"simple\">.*?</ul>)\s*</p>", r"\1", body, flags=re.DOTALL)  # several returns
         context["body"] = each_name_once(fold(body))
@@ -141,7 +143,7 @@ def each_name_once(body: str) -> str:
 
 def _plain_summary(found: re.Match[str]) -> str:
     """What is on top of a fold: words alone, and one set of them."""
-    text = re.sub(r'<(p|span) class="expanded">.*?</\1>', "", found[0], flags=re.DOTALL)
+    text = re.sub(r'<(p|span) class="expanded\b[^"]*">.*?</\1>', "", found[0], flags=re.DOTALL)
     return f"<summary>{' '.join(re.sub(r'<[^>]+>', ' ', text).split())}</summary>"
 
 
@@ -215,6 +217,7 @@ def prepare(app: Any, page: nodes.document, docname: str) -> None:
     """Change the tree of a page in place."""
     if app.builder.name == "epub":
         announce_live_figures(page)
+        allow_breaks(page)
 
 
 def setup(app: Any) -> dict[str, bool]:
