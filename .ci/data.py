@@ -1,7 +1,7 @@
 """Pack the data of the book: `make data`, or python .ci/data.py [FOLDER]; the default is _build/data.
 
     figures/   every figure as CSV: the numbers that were drawn, out of the pictures in the records
-    tables/    every table of the chapters as CSV, in the text and in the output of cells
+    tables/    every table of the book as CSV, in the text and in the output of cells
     printed.csv  every line that a cell prints
     results/   every result behind the chapters as CSV: settings, and values for each run where they are kept
     claims.csv the register of claims
@@ -24,6 +24,7 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ DICTIONARY = BOOK / "data_dictionary.yml"
 SUMS, CRATE, NAME = "SHA256SUMS", "ro-crate-metadata.json", "gqlib-data"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the time stamp of every file in the archive
 LABEL = re.compile(r"^\((cell-[\w-]+)\)=\s*$", re.MULTILINE)
+FENCE = ":::"  # of a directive, which a reader of Markdown takes for a row
+CAPTION = re.compile(r":::\{table\} (.+)")
 STREAM_COLUMNS = ("chapter", "cell", "label", "line", "text")
 
 Row = dict[str, Any]
@@ -52,14 +55,15 @@ class MissingData(Exception):
 
 
 def records() -> dict[str, dict[str, Any]]:
-    """The executed records of the book, in its order."""
+    """The pages of the book in its order, as executed records; a page without cells is a record of one text."""
     contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
     files = [contents["root"], *(one["file"] for part in contents["parts"] for one in part["chapters"])]
-    return {
-        Path(name).stem: json.loads((BOOK / name).read_text(encoding="utf-8"))
-        for name in files
-        if name.endswith(".ipynb")
-    }
+    found = {}
+    for name in files:
+        text = (BOOK / name).read_text(encoding="utf-8")
+        plain = {"cells": [{"cell_type": "markdown", "metadata": {}, "source": text}]}
+        found[Path(name).stem] = json.loads(text) if name.endswith(".ipynb") else plain
+    return found
 
 
 def joined(text: str | list[str]) -> str:
@@ -90,18 +94,23 @@ def figures(chapter: str, record: dict[str, Any]) -> Iterator[tuple[str, str, Ro
             yield name, carried[TABLE], {"chapter": chapter, "caption": caption, **json.loads(carried[AXES])}
 
 
-def tables(text: str) -> Iterator[list[list[str]]]:
-    """The tables of a Markdown text, each as rows of cells with their markup."""
+def tables(text: str) -> Iterator[tuple[str, list[list[str]]]]:
+    """The tables of a Markdown text, each as its caption or section and as rows of cells with their markup."""
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     rows: list[list[str]] = []
-    for before, token in zip([None, *tokens], tokens, strict=False):
-        if token.type == "tr_open":
+    section = caption = ""
+    for before, token in pairwise(tokens):
+        if token.type == "inline" and before.type == "heading_open":
+            section = token.content
+        elif token.type == "inline" and before.type == "paragraph_open":
+            caption = (CAPTION.match(token.content) or ["", ""])[1]
+        elif token.type == "tr_open":
             rows.append([])
-        elif token.type == "inline" and before is not None and before.type in ("th_open", "td_open"):
+        elif token.type == "inline" and before.type in ("th_open", "td_open"):
             rows[-1].append(token.content)
         elif token.type == "table_close":
-            yield rows
-            rows = []
+            yield caption or section, [row for row in rows if row[0] != FENCE]
+            rows, caption = [], ""
 
 
 def markdown(record: dict[str, Any]) -> Iterator[str]:
@@ -199,13 +208,12 @@ def pack(folder: Path) -> Path:
             if about["every"] > 1:
                 holds["series"] += f"; of a long line every {about['every']}th point is given"
             add(f"figures/{name}.csv", table, f"{chapter}: {about['caption'] or name}", holds)
-        found = [rows for text in markdown(record) for rows in tables(text)]
-        for number, rows in enumerate(found, 1):
+        for number, (about, rows) in enumerate(tables("\n\n".join(markdown(record))), 1):
             header = [name or f"column {n}" for n, name in enumerate(rows[0], 1)]
             written = io.StringIO()
             csv.writer(written, lineterminator="\n").writerows([header, *rows[1:]])
-            holds = dict.fromkeys(header, "as in the chapter, with its markup")
-            add(f"tables/{chapter}-{number}.csv", written.getvalue(), f"{chapter}: table {number}", holds)
+            holds = {name: f"{name}, as in the table of {chapter} under: {about}; with its markup" for name in header}
+            add(f"tables/{chapter}-{number}.csv", written.getvalue(), f"{chapter}, table {number}: {about}", holds)
         lines += printed(chapter, record)
     about = {name: describe("printed", name, known) for name in STREAM_COLUMNS}
     add("printed.csv", in_csv(lines, STREAM_COLUMNS), "What the cells of the chapters print", about)
@@ -237,6 +245,7 @@ def crate(files: list[Row]) -> Row:
     paper = cited["references"][0]
     licence = {"@id": "https://creativecommons.org/licenses/by/4.0/"}
     people = {f"#author-{number}": author["name"] for number, author in enumerate(cited["authors"], 1)}
+    authors = [{"@id": name} for name in people]
     root = {
         "@id": "./",
         "@type": "Dataset",
@@ -245,7 +254,8 @@ def crate(files: list[Row]) -> Row:
         "datePublished": str(cited["date-released"]),
         "version": str(cited["version"]),
         "license": licence,
-        "author": [{"@id": name} for name in people],
+        "author": authors[0] if len(authors) == 1 else authors,
+        "publisher": authors[0],
         "citation": {"@id": "#paper"},
         "hasPart": [{"@id": one["path"]} for one in files],
     }

@@ -105,12 +105,13 @@ def website(folder: Path) -> None:
         zipped(Path(place) / "_build" / "html", folder / "gqlib-book-html.zip")
 
 
-def script(path: str, *made: str) -> Callable[[Path], None]:
+def script(command: str, *made: str) -> Callable[[Path], None]:
     """A part that a script of the book builds into a folder of its own."""
+    path, *options = command.split()
 
     def build(folder: Path) -> None:
         with tempfile.TemporaryDirectory() as place:
-            call(sys.executable, str(ROOT / path), place)
+            call(sys.executable, str(ROOT / path), *options, place)
             for name in made:
                 shutil.copyfile(Path(place) / name, folder / name)
 
@@ -122,11 +123,11 @@ def bill(folder: Path) -> None:
     call(sys.executable, str(ROOT / ".ci" / "sbom.py"), str(folder / "gqlib.cdx.json"))
 
 
+PAPERS = (pdf.NAME, pdf.REFERENCE, pdf.ARTICLE)
 PARTS: dict[str, Callable[[Path], None]] = {
     "packages": packages,
     "book": website,
-    "pdf": script("book/pdf.py", f"{pdf.NAME}.pdf", f"{pdf.REFERENCE}.pdf"),
-    "article": script("book/article.py", "gqlib-article.pdf", "gqlib-article.tex"),
+    "pdf": script("book/pdf.py --all", *(f"{one}.pdf" for one in PAPERS), f"{pdf.ARTICLE}.tex"),
     "epub": script("book/epub.py", f"{pdf.NAME}.epub"),
     "data": script(".ci/data.py", "gqlib-data.zip"),
     "sbom": bill,
@@ -138,7 +139,7 @@ def build(folder: Path, parts: dict[str, Callable[[Path], None]]) -> dict[str, s
     folder.mkdir(parents=True, exist_ok=True)
     failed = {}
     for name, part in parts.items():
-        if name in ("pdf", "article") and pdf.missing():
+        if name == "pdf" and pdf.missing():
             failed[name] = f"TeX is missing. {pdf.ADVICE}"
             continue
         begin = time.monotonic()

@@ -6,14 +6,13 @@ the page is executed (`make notebooks`).
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import pdf
 
-NAME = "gqlib-article"  # as in book/_ext/latex_edition.py
+NAME = pdf.ARTICLE
 
 
 def main(arguments: list[str]) -> int:
@@ -26,10 +25,7 @@ def main(arguments: list[str]) -> int:
         return 0
     given = [argument for argument in arguments if not argument.startswith("-")]
     folder = Path(given[0] if given else pdf.ROOT / "_build" / "article").resolve()
-    failed = pdf.build(folder, (NAME,), "The article")
-    if not failed:
-        shutil.copyfile(folder / "_build" / "latex" / f"{NAME}.tex", folder / f"{NAME}.tex")
-    return failed
+    return pdf.build(folder, (NAME,), "The article")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Build the PDF edition: `python book/pdf.py [--check] [FOLDER]`; --check only looks for TeX. Standard library only.
+"""Build the PDF edition: `python book/pdf.py [--check] [--all] [FOLDER]`; --check only looks for TeX.
 
-It is two files: the book, and the reference of the library. The book's pages become LaTeX by jupyter-book
-(book/_ext/latex_edition.py), then PDFs by latexmk and xelatex.
+It is two files, the book and the reference of the library; --all adds the article (book/article.py). Standard library
+only. The book's pages become LaTeX by jupyter-book (book/_ext/latex_edition.py), then PDFs by latexmk and xelatex.
 TeX goes on where it should not: a reference that leads nowhere is printed as ??, a letter that a font lacks as nothing.
 The log knows of both, and either fails the build.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "gradient-q-sigma-lambda"  # as in _config.yml
-REFERENCE = "gqlib-reference"  # as in book/_ext/latex_edition.py
+REFERENCE, ARTICLE = "gqlib-reference", "gqlib-article"  # as in book/_ext/latex_edition.py
 TOOLS = ("xelatex", "latexmk")
 PACKAGES = "texlive-xetex texlive-latex-extra texlive-fonts-recommended latexmk fonts-freefont-otf"
 ADVICE = f"On Debian and Ubuntu: apt-get install {PACKAGES}"
@@ -83,6 +83,8 @@ def build(folder: Path, names: tuple[str, ...], what: str) -> int:
         return 1
     for name in names:
         shutil.copyfile(sources / f"{name}.pdf", folder / f"{name}.pdf")
+    if ARTICLE in names:  # of which journals want the source
+        shutil.copyfile(sources / f"{ARTICLE}.tex", folder / f"{ARTICLE}.tex")
     print(f"{what} is at {' and '.join(str(folder / f'{name}.pdf') for name in names)}")
     return 0
 
@@ -96,7 +98,8 @@ def main(arguments: list[str]) -> int:
     if "--check" in arguments:
         return 0
     folder = Path(next((argument for argument in arguments if not argument.startswith("-")), ROOT / "_build" / "pdf"))
-    return build(folder.resolve(), (NAME, REFERENCE), "The PDF edition")
+    also = (ARTICLE,) if "--all" in arguments else ()
+    return build(folder.resolve(), (NAME, REFERENCE, *also), "The PDF edition")
 
 
 if __name__ == "__main__":

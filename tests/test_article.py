@@ -1,5 +1,6 @@
 """The article: no number in its prose was typed, and every value is the register's or the results' of today."""
 
+import ast
 import importlib.util
 import json
 import re
@@ -37,9 +38,13 @@ NAMES = (
     r"tiles3",
 )
 WORDS = (
-    *("four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "quarter"),
+    *("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"),
     *("dozen", "hundred", "thousand", "million"),
 )
+SIGNS = "[\\d½⅓⅔¼¾⅛]"
+# In strings of code: names of files and entries, the level of an interval, and the values of σ that head a column.
+IN_CODE = (*NAMES, r"(?<!\w)9[05]%", r"σ = ½", r"½ minus", r"−½∇MSPBE", r"η → 0")
 
 
 def prose(text):
@@ -52,8 +57,34 @@ def prose(text):
 
 
 def typed(text):
-    """Numbers in the prose, in digits or in words."""
-    return re.findall(rf"\S*\d\S*|\b(?:{'|'.join(WORDS)})\b|\b\w*(?:teen|ty-\w+)\b", prose(text))
+    """Numbers in the prose, in digits or in words, and in its formulas where they are not small and whole."""
+    found = re.findall(rf"\S*{SIGNS}\S*|\b(?:{'|'.join(WORDS)})\b|\b\w*(?:teen|ty-\w+)\b", prose(text), re.IGNORECASE)
+    formulas = re.findall(r"\$\$.*?\$\$|\$[^$]+\$", re.sub(CODE, "", text), re.DOTALL | re.MULTILINE)
+    return found + [one for formula in formulas for one in re.findall(r"\d*\.\d+|\d{2,}", formula)]
+
+
+CODE = re.compile(r"^```\{code-cell\} python\n(?:---\n.*?^---\n|(?::[^\n]*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def typed_in_code(text):
+    """Numbers that code would hand to the reader as they were typed: in words of a table, or by `put`."""
+    found = []
+    for code in CODE.findall(text):
+        tree = ast.parse(code)
+        # Formats, docstrings and what an assert compares are not handed to anybody.
+        kept = [one.format_spec for one in ast.walk(tree) if isinstance(one, ast.FormattedValue) and one.format_spec]
+        kept += [one for one in ast.walk(tree) if isinstance(one, ast.Assert)]
+        kept += [one for one in ast.walk(tree) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
+        ignored = {id(part) for one in kept for part in ast.walk(one)}
+        for one in ast.walk(tree):
+            if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "put" and "glue" not in code:
+                names = [part for part in ast.walk(one.args[1]) if isinstance(part, ast.Name)]
+                found += [] if names or re.search("[a-z]", ast.unparse(one.args[1])) else [ast.unparse(one)]
+            if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in ignored:
+                words = re.sub("|".join(IN_CODE), "", one.value)
+                spoken = " " in words or "|" in words  # a name has neither
+                found += [one.value] if spoken and re.search(SIGNS, words) else []
+    return found
 
 
 def captions(text):
@@ -63,14 +94,37 @@ def captions(text):
 
 def test_no_number_is_typed():
     assert typed(TEXT) == []
+    assert typed_in_code(TEXT) == []
     words = " ".join("".join(pair) for pair in captions(TEXT))
     # the level of an interval and the number of panels belong to the drawing
     assert re.findall(r"\d[\d.,]*", re.sub("|".join((*NAMES, r"95%", r"sigma 0\.9")), "", words)) == []
 
 
-@pytest.mark.parametrize("sentence", ["It beats both in 42 of them.", "Of the 1,000 runs", "seven of them", "σ = 0.5"])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("It beats both in 42 of them.", "Of the 1,000 runs", "seven of them", "σ = 0.5", "Twenty were lost."),
+        *("The share is $79.6$ per cent.", "$$x = 100$$", "with η = ½ it", "Seventeen", "in **3** panels", "p<.05"),
+        *("a quarter of them", "σ = 1.5", "Table 1 has 6 cells", "| case | 12 |", "thirty-one", "`42`"),
+    ],
+)
 def test_a_typed_number_would_be_found(sentence):
     assert typed(f"{TEXT}\n{sentence}\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'put("claims", "120")',
+        'put("claims", 120)',
+        'rows = ["| greedy | 346 |"]',
+        'table("a", "Means over 100 runs.", rows)',
+        'rows.append(f"| {target} | better by 12 steps |")',
+        'put("gap", "−346 (−501 to −191)")',
+    ],
+)
+def test_a_number_typed_in_code_would_be_found(line):
+    assert typed_in_code(f"{TEXT}\n```{{code-cell}} python\n:tags: [remove-cell]\n{line}\n```\n")
 
 
 def outputs():
@@ -111,7 +165,7 @@ def test_the_article_on_paper(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     source = (tmp_path / f"{article.NAME}.tex").read_text(encoding="utf-8")
-    assert source.count(r"\begin{figure}") == 2
+    assert source.count(r"\begin{figure}") == TEXT.count("  figure:\n") == 5
     assert source.count(r"\begin{sphinxthebibliography}") == 1
     works = re.split(r"\\bibitem", source.split(r"\begin{sphinxthebibliography}")[1])[1:]
     assert all(work.count(r"\sphinxAtStartPar") == 1 for work in works)
@@ -119,4 +173,4 @@ def test_the_article_on_paper(tmp_path):
     assert r"machine\_checked" not in source  # other pages are named by their titles
     if shutil.which("pdfinfo"):
         told = subprocess.run(["pdfinfo", tmp_path / f"{article.NAME}.pdf"], capture_output=True, text=True, check=True)
-        assert 8 <= int(re.search(r"Pages:\s+(\d+)", told.stdout).group(1)) <= 13
+        assert 10 <= int(re.search(r"Pages:\s+(\d+)", told.stdout).group(1)) <= 12

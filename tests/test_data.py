@@ -75,10 +75,22 @@ def test_a_picture_without_numbers_is_refused_by_name():
 
 
 def test_tables_are_found_in_prose_and_keep_their_cells():
-    text = "Words.\n\n| a | b |\n|---|---:|\n| 1 | `x|y` |\n| $\\sigma$ |  |\n\nMore.\n\n|c|\n|-|\n|3|\n"
-    first, second = data.tables(text.replace("x|y", "x\\|y"))
-    assert first == [["a", "b"], ["1", "`x|y`"], ["$\\sigma$", ""]]
-    assert second == [["c"], ["3"]]
+    text = "# Top\n\n| a | b |\n|---|---:|\n| 1 | `x\\|y` |\n| $\\sigma$ |  |\n\nMore.\n\n|c|\n|-|\n|3|\n"
+    captioned = ":::{table} What it holds.\n:name: tab-d\n\n|d|\n|-|\n|4|\n:::\n"
+    first, second, third = data.tables(f"{text}\n{captioned}")
+    assert first == ("Top", [["a", "b"], ["1", "`x|y`"], ["$\\sigma$", ""]])
+    assert second == ("Top", [["c"], ["3"]])
+    assert third == ("What it holds.", [["d"], ["4"]])
+
+
+def test_pages_without_cells_bring_their_tables():
+    """Every page of the book is read, and no table is left without words that say what it is."""
+    pages = data.records()
+    assert {"machine_checked", "notation"} <= set(pages)
+    for name, record in pages.items():
+        found = list(data.tables("\n\n".join(data.markdown(record))))
+        assert all(about for about, _ in found), name
+        assert found or name not in ("machine_checked", "notation")
 
 
 def test_printed_lines_go_with_the_label_of_their_cell():
@@ -160,6 +172,8 @@ def test_the_crate_is_one():
     assert all(root[name] for name in ("name", "description", "datePublished", "license"))
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", root["datePublished"])
     assert entities["figures/a.csv"]["@type"] == "File"
+    assert entities[root["publisher"]["@id"]]["@type"] == "Organization"
+    assert not any(isinstance(value, list) and len(value) == 1 for value in [*root.values()][:-1])
 
     def references(value):
         if isinstance(value, dict) and set(value) == {"@id"}:

@@ -1,5 +1,6 @@
 """The EPUB edition: formulas become MathML, all of them, and the file is one that epubcheck accepts."""
 
+import doctest
 import importlib.util
 import json
 import re
@@ -70,16 +71,32 @@ def test_every_formula_of_the_book_becomes_mathml():
         (r"\MSPBE", "MSPBE"),
         (r"a < b", "&lt;"),
         (r"m \mathrel{+}= 1", "<mo>+</mo><mo>=</mo>"),
+        (r"\E[x]", "<mi>𝔼</mi>"),
+        (r"\mathcal{F}_k", "<mi>ℱ</mi>"),
     ],
 )
 def test_what_latex_means_is_in_the_mathml(tex, wanted):
     assert wanted in edition.mathml(tex, True, MACROS)
 
 
+def test_the_examples_of_the_extension_run():
+    assert doctest.testmod(edition).failed == 0
+    assert doctest.testmod(edition).attempted >= 5
+
+
 def test_a_fold_has_words_on_top_and_nothing_else():
-    words = '<p class="collapsed">Show</p><p class="expanded">Hide</p>'
+    words = '<p class="collapsed admonition-title">Show</p><p class="expanded admonition-title">Hide</p>'
     found = re.match(".*", f'<summary aria-label="Toggle">{words}</summary>')
     assert edition._plain_summary(found) == "<summary>Show</summary>"
+
+
+def test_a_solution_is_folded_with_everything_in_it():
+    inner = '<div class="dropdown admonition"><p class="admonition-title">Answers</p><div><p>1.</p></div></div>'
+    title = '<p class="admonition-title">Solution to<a href="#ex"> Exercise 1</a></p>'
+    made = edition.fold(f'<p>a</p><div class="solution dropdown admonition" id="s">{title}{inner}</div><div>b</div>')
+    box = '<details class="dropdown admonition"><summary>Answers</summary><div><p>1.</p></div></details>'
+    start = '<details class="solution dropdown admonition" id="s"><summary>Solution to Exercise 1</summary>'
+    assert made == f"<p>a</p>{start}{box}</details><div>b</div>"
 
 
 def test_the_name_of_the_file_is_that_of_the_extension():
@@ -104,7 +121,15 @@ def test_the_book_on_an_e_reader(tmp_path):
     assert {Path(name).stem for name in listed} <= {Path(name).stem for name in pages}
     assert sum(page.count("<math ") for page in pages.values()) > 1500
     assert sum(page.count("<details") for page in pages.values()) > 100
+    records = [json.loads((BOOK / name).read_text(encoding="utf-8")) for name in listed if name.endswith(".ipynb")]
+    prose = ["".join(cell["source"]) for one in records for cell in one["cells"] if cell["cell_type"] == "markdown"]
+    folded = sum(text.count(":class: dropdown") for text in prose)
+    assert folded > 100
+    assert sum(len(re.findall(r'<details class="[^"]*dropdown', page)) for page in pages.values()) == folded
+    assert not any(edition.BOX.search(page) for page in pages.values())
+    assert not any("Hide code" in page or "gq-live" in page for page in pages.values())
     assert sum(page.count("<img ") for page in pages.values()) > 60
     assert "\\(" not in pages["instability.xhtml"]
+    assert re.search(r'class="eqno">\(4\.1\)</span>', pages["instability.xhtml"])  # as references to it have it
     assert re.search(r'properties="mathml" href="instability.xhtml"', package)
     assert not any("<script" in page for page in pages.values())

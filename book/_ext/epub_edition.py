@@ -4,7 +4,9 @@ Formulas become MathML (by latex2mathml, from the LaTeX that MathJax gets in HTM
 them, and tables of claims lists. Code that is folded in HTML is folded here too. What Sphinx leaves to do:
 
 - the package file says which pages contain MathML, as EPUB 3 demands;
-- folds are `details` in markup that XHTML allows; what HTML folds by a script, such as solutions, is open;
+- folds are `details` in markup that XHTML allows, also where HTML folds by a script, as it does solutions and answers
+  (an e-reader that cannot fold shows them open);
+- names in typewriter may be broken after `_`, `.` and `/`, as on paper;
 - the same pages give the same file: the time stamps inside are that of SOURCE_DATE_EPOCH, or one for ever.
 
 Nothing here touches another builder.
@@ -15,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 import time
+import unicodedata
 import xml.etree.ElementTree as ElementTree
 from html import escape
 from pathlib import Path
@@ -24,8 +27,9 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import yaml
 from docutils import nodes
 from latex2mathml.converter import convert
-from latex_edition import announce_live_figures
+from latex_edition import allow_breaks, announce_live_figures
 from sphinx.builders.epub3 import Epub3Builder
+from sphinx.util.math import get_node_equation_number
 
 ROOT = Path(__file__).parents[2]
 NAME = "gradient-q-sigma-lambda"
@@ -34,6 +38,9 @@ STYLES = ("pygments.css", "e-reader.css")  # of those that extensions bring; oth
 EARLIEST = 315532800  # 1980-01-01, where the time stamps of an archive begin
 # latex2mathml has no name for some environments, but has their likes.
 ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|alignat|gathered|gather|equation|align)\*?\}")
+
+VARIANTS = {"double-struck": "DOUBLE-STRUCK", "script": "SCRIPT", "bold": "BOLD"}
+BOX = re.compile(r'<div class="[^"]*\bdropdown admonition"')
 
 
 def expand(tex: str, macros: dict[str, Any]) -> str:
@@ -50,19 +57,37 @@ def expand(tex: str, macros: dict[str, Any]) -> str:
     return ALIGNED.sub(r"\\\1{align*}", tex)
 
 
+def styled(letter: str, variant: str) -> str:
+    """The letter in another alphabet; readers ignore the attribute that asks for it, and know its own sign.
+
+    >>> styled("E", "double-struck"), styled("R", "double-struck"), styled("1", "bold"), styled("F", "script")
+    ('𝔼', 'ℝ', '𝟏', 'ℱ')
+    """
+    kind = "DIGIT" if letter.isdigit() else "CAPITAL" if letter.isupper() else "SMALL"
+    name = f"{VARIANTS[variant]} {kind} {unicodedata.name(letter).rsplit(' ', 1)[-1]}"
+    for prefix in ("MATHEMATICAL ", ""):  # some letters are older than the alphabet
+        try:
+            return unicodedata.lookup(prefix + name)
+        except KeyError:
+            continue
+    return letter
+
+
 def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
     r"""A formula as MathML, with its LaTeX for those who hear it.
 
     >>> print(mathml("x^2", False, {}))
     <math xmlns="http://www.w3.org/1998/Math/MathML" display="inline" alttext="x^2"><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>
-    >>> "merror" in mathml(r"\frac{1}{", True, {})
-    False
     """  # noqa: E501
     made = convert(expand(tex, macros), display="block" if display else "inline")
     made = re.sub(r">\\([{}|])<", lambda sign: f">{'‖' if sign[1] == '|' else sign[1]}<", made)  # of a stated size
     ElementTree.register_namespace("", MATHML)
     root = ElementTree.fromstring(made)
     root.set("alttext", " ".join(tex.split()))
+    for sign in root.iter():
+        if sign.get("mathvariant") in VARIANTS:
+            sign.text = "".join(styled(letter, sign.attrib["mathvariant"]) for letter in sign.text or "")
+            del sign.attrib["mathvariant"]
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -78,7 +103,8 @@ def visit_math_block(translator: Any, node: nodes.math_block) -> None:
     macros, tex = translator.config.mathjax3_config["tex"]["macros"], node.astext()
     translator.body.append(translator.starttag(node, "div", CLASS="math"))
     if node.get("number"):
-        translator.body.append(f'<span class="eqno">({escape(str(node["number"]))})</span>')
+        number = get_node_equation_number(translator, node)  # that by which other pages refer to it
+        translator.body.append(f'<span class="eqno">({escape(number)})</span>')
     # Several lines without an environment of their own are aligned, as in HTML.
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
@@ -95,9 +121,29 @@ def repair(app: Any, pagename: str, templatename: str, context: dict[str, Any], 
     context["css_files"] = [one for one in context["css_files"] if Path(str(one.filename)).name in STYLES]
     if "body" in context:
         body = re.sub(r"<script.*?</script>", "", context["body"], flags=re.DOTALL)
+        body = re.sub(r'<p id="gq-live".*?</p>', "", body, flags=re.DOTALL)  # no cell runs on an e-reader
         body = re.sub(r"<summary[^>]*>.*?</summary>", _plain_summary, body, flags=re.DOTALL)
         body = re.sub(r"<p>(<ul class=\"simple\">.*?</ul>)\s*</p>", r"\1", body, flags=re.DOTALL)  # several returns
-        context["body"] = each_name_once(body)
+        context["body"] = each_name_once(fold(body))
+
+
+def fold(body: str) -> str:
+    """The body of a page with boxes that a script would fold, innermost first, as folds that need none.
+
+    >>> fold('<div class="dropdown admonition" id="a"><p class="admonition-title">Answer</p><div>1</div></div><p>b</p>')
+    '<details class="dropdown admonition" id="a"><summary>Answer</summary><div>1</div></details><p>b</p>'
+    """
+    for start in reversed([found.start() for found in BOX.finditer(body)]):
+        depth = 0
+        for tag in re.finditer(r"<(/?)div\b", body[start:]):
+            depth += -1 if tag[1] else 1
+            if depth == 0:
+                break
+        end = start + tag.end()
+        box = re.sub(r'<p class="admonition-title">.*?</p>', _plain_summary, body[start:end], count=1, flags=re.DOTALL)
+        box = f"<details{box.removeprefix('<div').removesuffix('</div')}</details"
+        body = body[:start] + box + body[end:]
+    return body
 
 
 def each_name_once(body: str) -> str:
@@ -119,7 +165,7 @@ def each_name_once(body: str) -> str:
 
 def _plain_summary(found: re.Match[str]) -> str:
     """What is on top of a fold: words alone, and one set of them."""
-    text = re.sub(r'<(p|span) class="expanded">.*?</\1>', "", found[0], flags=re.DOTALL)
+    text = re.sub(r'<(p|span) class="expanded\b[^"]*">.*?</\1>', "", found[0], flags=re.DOTALL)
     return f"<summary>{' '.join(re.sub(r'<[^>]+>', ' ', text).split())}</summary>"
 
 
@@ -193,6 +239,7 @@ def prepare(app: Any, page: nodes.document, docname: str) -> None:
     """Change the tree of a page in place."""
     if app.builder.name == "epub":
         announce_live_figures(page)
+        allow_breaks(page)
 
 
 def setup(app: Any) -> dict[str, bool]:
