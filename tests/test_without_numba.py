@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from gqlib import tiles3
 from gqlib.control import ControlSetting, run_control
 from gqlib.fast import _jit
+from gqlib.sweeps import workers
+from gqlib.sweeps.results import load_results, verify_sample
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAIN = {**os.environ, "GQLIB_NO_NUMBA": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
@@ -113,3 +115,17 @@ def test_plain_hash_is_used_where_words_are_short_and_refuses_what_is_no_tile(mo
     assert tiles3.tiles(500, 8, [0.3, 0.4], [1]) == wide
     with pytest.raises(ValueError, match="it should be a tuple of integers"):
         tiles3.tile_hash(("a", 1))
+
+
+class Task:
+    def compute(self):
+        return {"process": np.array(os.getpid())}
+
+
+def test_a_page_has_one_process_and_recomputes_no_run(monkeypatch):
+    monkeypatch.setattr(workers, "IN_PAGE", True)
+    done = list(workers.computed([Task(), Task()], 2, None))
+    assert [(index, int(arrays["process"])) for index, arrays in done] == [(0, os.getpid()), (1, os.getpid())]
+    stored = load_results(ROOT / "results" / "fig4.npz")
+    with pytest.warns(UserWarning, match="none of 3 runs is recomputed in a page"):
+        assert verify_sample(stored, 3, np.random.default_rng(0)) == 0

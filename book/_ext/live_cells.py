@@ -23,12 +23,12 @@ LINE = (
 def with_place(body: str, name: str) -> str:
     """The page with the line under its title.
 
-    >>> with_place('<h1>Title</h1><div class="cell docutils">', "name").count("gq-live-line")
+    >>> with_place('<h1>Title</h1><div class="cell_input docutils">', "name").count("gq-live-line")
     1
     >>> with_place("<h1>No cells</h1>", "name")
     '<h1>No cells</h1>'
     """
-    if '<div class="cell ' not in body:
+    if '<div class="cell_input ' not in body:  # a page may have cells and show the code of none
         return body
     head, end, rest = body.partition("</h1>")
     return head + end + LINE.format(name=name) + rest

@@ -7,6 +7,7 @@ forms that a notebook file has, so that they can be compared with the record of 
 from __future__ import annotations
 
 import ast
+import io
 import json
 import linecache
 import os
@@ -24,6 +25,11 @@ FORMS = {
     "text/markdown": "_repr_markdown_",
     "text/latex": "_repr_latex_",
     "image/svg+xml": "_repr_svg_",
+}
+# What a page cannot have, and why: a cell that imports it says so, and the chapter goes on without it.
+CANNOT = {
+    "distributed": "it starts a cluster, with threads and connections of its own, and a page has neither",
+    "numba": "it compiles for a processor, and a page has none to compile for; kernels run as they are written",
 }
 drawn = 0  # figures so far: each gets names of its own for what its SVG refers to
 
@@ -130,6 +136,20 @@ class Shell:
     events = types.SimpleNamespace(register=lambda *_: None, unregister=lambda *_: None)
 
 
+def without_processes() -> types.ModuleType:
+    """What libraries import that could start processes; it is there, and says no when it is used."""
+
+    class SemLock:
+        SEM_VALUE_MAX = 1
+
+        def __init__(self, *_: Any) -> None:
+            raise OSError("a page has one process, and no locks between several")
+
+    stub = types.ModuleType("_multiprocessing")
+    stub.SemLock, stub.sem_unlink, stub.flags = SemLock, lambda name: None, {}
+    return stub
+
+
 def install() -> None:
     """Set up what a cell expects: a module of its own, the folder of the book, and IPython's few names."""
     os.environ.update(MPLBACKEND="agg", GQLIB_NO_NUMBA="1")
@@ -147,6 +167,7 @@ def install() -> None:
     package.display = shown
     sys.modules["IPython"], sys.modules["IPython.display"] = package, shown
     sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.modules.setdefault("_multiprocessing", without_processes())
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -158,20 +179,37 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-def needs(source: str) -> str:
-    """The groups of files that a cell needs, as JSON; none where it cannot be read."""
-    with open(NEEDS, encoding="utf-8") as file:
-        known: dict[str, list[str]] = json.load(file)
-    try:
-        names = list(imported(ast.parse(source)))
-    except SyntaxError:
-        return "[]"
+def groups(source: str, known: dict[str, list[str]]) -> list[str]:
+    """The groups of files that a cell needs, if `known` has those of each module; none where it cannot be read."""
     found: set[str] = set()
-    for name in names:
+    for name in readable(source):
         while name and name not in known:  # a name in a module, or a module in a package from outside
             name = name.rpartition(".")[0]
         found.update(known.get(name, []))
-    return json.dumps(sorted(found))
+    return sorted(found)
+
+
+def readable(source: str) -> list[str]:
+    """The modules that a cell may import; none where it cannot be read."""
+    try:
+        return list(imported(ast.parse(source)))
+    except SyntaxError:
+        return []
+
+
+def cannot(source: str) -> str | None:
+    """Why a cell cannot run in a page, if so."""
+    for name in readable(source):
+        package = name.partition(".")[0]
+        if package in CANNOT:
+            return f"it imports {package}: {CANNOT[package]}"
+    return None
+
+
+def needs(source: str) -> str:
+    """The groups of files that a cell needs, as JSON."""
+    with open(NEEDS, encoding="utf-8") as file:
+        return json.dumps(groups(source, json.load(file)))
 
 
 def execute(source: str, name: str, space: dict[str, Any], *, show: bool = True) -> None:
@@ -218,8 +256,11 @@ def assigned(node: ast.stmt) -> set[str]:
     """The names that a statement of a cell defines."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
+    if isinstance(node, ast.For):
+        return set()  # its name is another one in every round
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return {one.id for target in targets if target is not None for one in ast.walk(target) if isinstance(one, ast.Name)}
+    found = (one for target in targets if target is not None for one in ast.walk(target))
+    return {one.id for one in found if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
 def used(node: ast.AST) -> set[str]:
@@ -229,20 +270,40 @@ def used(node: ast.AST) -> set[str]:
 
 def asked(solution: str) -> str:
     """The names that a reader's answer should define: those that the solution defines and its asserts read, as JSON."""
-    body = ast.parse(solution).body
-    defined = [name for node in body for name in sorted(assigned(node)) if not isinstance(node, ast.For)]
-    tested = {name for node in body if isinstance(node, ast.Assert) for name in used(node)}
+    tree = ast.parse(solution)
+    defined = [name for node in tree.body for name in sorted(assigned(node))]
+    tested = {name for node in ast.walk(tree) if isinstance(node, ast.Assert) for name in used(node)}
     return json.dumps([name for name in dict.fromkeys(defined) if name in tested])
 
 
-def check(answer: str, solution: str, name: str) -> str:
-    """Run an answer in a copy of the chapter's names, then the solution's asserts with the answer's definitions.
+class Applied(ast.NodeTransformer):
+    """A solution whose asserts read the answer's values: of each name in `given`, the one under another name."""
 
-    A statement of the solution that would define what the answer has defined is left out; all others run, since
-    asserts may need them. The verdict, as JSON, says which names of the answer were tested and what failed.
+    prefix = "__answer_"
+
+    def __init__(self, given: list[str]) -> None:
+        self.given = given
+
+    def visit_Assert(self, node: ast.Assert) -> ast.Assert:
+        """Put the answer's names in; `printed` is the assert as it is in the book, for the verdict."""
+        printed = ast.unparse(node)
+        for one in ast.walk(node):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in self.given:
+                one.id = self.prefix + one.id
+        node.msg = ast.copy_location(ast.Constant(printed), node)
+        return node
+
+
+def check(answer: str, solution: str, name: str) -> str:
+    """Run an answer in a copy of the chapter's names, then the solution in another, with the answer in its asserts.
+
+    The solution computes everything for itself, so that nothing of it gets into the answer; only where an assert reads
+    a name that the answer has defined too, it reads the answer's. What the solution prints is not shown, unless there
+    is nothing to assert: then it stands below what the answer printed, for comparison. The verdict, as JSON, says which
+    names of the answer were tested and what failed.
     """
-    space = dict(vars(sys.modules["__main__"]))
-    before, wanted = dict(space), json.loads(asked(solution))
+    before, wanted = dict(vars(sys.modules["__main__"])), json.loads(asked(solution))
+    space = dict(before)
     try:
         execute(answer, name, space)
     except BaseException as error:
@@ -250,16 +311,20 @@ def check(answer: str, solution: str, name: str) -> str:
         send(failure(error, name))
         return json.dumps({"verdict": "error"})
     flush()
-    own = {key for key, value in space.items() if key not in before or before[key] is not value}
-    given = [one for one in wanted if one in own]
+    if not wanted:
+        execute(solution, "<solution>", dict(before))
+        flush()
+        return json.dumps({"verdict": "compare"})
+    given = [one for one in wanted if one in space and (one not in before or before[one] is not space[one])]
     if not given:
         return json.dumps({"verdict": "missing", "wanted": wanted})
+    tree = ast.fix_missing_locations(Applied(given).visit(ast.parse(solution)))
+    space = before | {Applied.prefix + one: space[one] for one in given}
     try:
-        for node in ast.parse(solution).body:
-            if not (isinstance(node, ast.Expr) or assigned(node) & own):
-                exec(compile(ast.Module([node], []), "<solution>", "exec"), space)
-    except AssertionError:
-        return json.dumps({"verdict": "wrong", "given": given, "failed": ast.unparse(node)})
+        with redirect_stdout(io.StringIO()):
+            exec(compile(tree, "<solution>", "exec"), space)
+    except AssertionError as error:
+        return json.dumps({"verdict": "wrong", "given": given, "failed": str(error)})
     except Exception as error:
         return json.dumps({"verdict": "unfit", "given": given, "failed": f"{type(error).__name__}: {error}"})
-    return json.dumps({"verdict": "right", "given": given, "wanted": wanted})
+    return json.dumps({"verdict": "right", "given": given, "left": [one for one in wanted if one not in given]})

@@ -9,6 +9,8 @@ scripts and nothing else. None of it enters git. Everything is pinned and verifi
   of the Python index that carries them unchanged (`CARRIER`). Whatever does not match is refused;
 - packages that are Python alone come from this environment, which `requirements.lock` has verified.
 
+What was verified is then compiled, file by file, for the Python of the pages (`compile.mjs`).
+
 The cache is the folder in ``GQ_LIVE_CACHE``, or else ``gqlib-live`` in the user's cache; it serves offline.
 
     python book/live/pack.py            fetch what is missing, and pack
@@ -37,7 +39,10 @@ import zipfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import yaml
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -49,15 +54,21 @@ GROUPS = {
     "matplotlib": ("matplotlib", ("matplotlib",)),
     "sympy": ("sympy", ("sympy",)),
     "xarray": ("xarray and pandas", ("pandas",)),
+    "gymnasium": ("Gymnasium", ()),
     "results": ("the committed results", ()),
 }
 IMPORTS = {
     "matplotlib": "matplotlib", "mpl_toolkits": "matplotlib", "PIL": "matplotlib", "cycler": "matplotlib",
-    "sympy": "sympy", "mpmath": "sympy", "xarray": "xarray", "pandas": "xarray",
+    "sympy": "sympy", "mpmath": "sympy", "xarray": "xarray", "pandas": "xarray", "gymnasium": "gymnasium",
 }  # fmt: skip
 READS_RESULTS = "gqlib.sweeps.results"
-# Packages of Python alone, from this environment: folders, without their tests and without what is compiled.
-PLAIN = {"core": ("yaml",), "xarray": ("xarray",)}
+# Packages of Python alone, from this environment, without their tests, pictures and what is compiled.
+PLAIN = {
+    "core": ("yaml",),
+    "xarray": ("xarray",),
+    "gymnasium": ("gymnasium", "cloudpickle", "farama_notifications", "packaging", "typing_extensions"),
+}
+NOT_PLAIN = (".pyc", ".so", ".pyd", ".png", ".gif", ".xml", ".stl", ".ttf")
 BOOT = ("pyodide.asm.wasm", "python_stdlib.zip")
 # Pyodide would import its own second half by address; a worker that was made from a text cannot. And it would take all
 # the memory that there is.
@@ -69,9 +80,21 @@ REPLACED = {
     ),
     "pyodide.js": (("i(async e=>await import(/* webpackIgnore */e)", "i(async e=>gqModule"),),
 }
-# From the button to the first number of Instability, in Chromium: an estimate from the processor time of one run on a
-# busy machine, 15 s until Python has started, the rest for scipy.stats, sympy and matplotlib, which it imports first.
-SECONDS = 40
+SECONDS = HERE / "seconds.json"  # from the button to the first result, by chapter, as tests/test_live.py measured it
+FEWER = HERE / "fewer.yml"  # cells that take too long where nothing is compiled, and what they are here
+
+
+def beside(name: str) -> ModuleType:
+    """A module of this folder, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    if spec is None or spec.loader is None:
+        raise Unavailable(f"{name}.py is missing beside pack.py")
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+kernel = beside("kernel")
 
 
 class Unavailable(Exception):
@@ -167,6 +190,25 @@ def fetch_wheels() -> None:
         os.replace(file.name, place / name)
 
 
+def compiled() -> dict[str, bytes]:
+    """The wheels with their Python files compiled, by Pyodide itself in Node.js: that halves the time that imports take.
+
+    They are kept in the cache, under the digests of what they were made of and of what made them.
+    """
+    script = HERE / "compile.mjs"
+    made_of = digest(script.read_bytes() + json.dumps([wanted(), lock()["info"]], sort_keys=True).encode())
+    place, raw = folder() / f"compiled-{made_of[:12]}", folder() / "wheels"
+    place.mkdir(parents=True, exist_ok=True)
+    missing = [name for name in wanted() if not (place / name).is_file()]
+    if missing:
+        print(f"compiling {len(missing)} wheels for the pages (a minute, once) ...", flush=True)
+        command = ["node", script, install_npm() / "pyodide", place, *(raw / name for name in missing)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Unavailable(f"Node.js could not compile the wheels:\n{done.stderr.strip()[-800:]}")
+    return {name: (place / name).read_bytes() for name in wanted()}
+
+
 def from_address(address: str, names: dict[str, str]) -> Iterator[tuple[str, bytes]]:
     """Files from a folder, or from a web server."""
     for name in names:
@@ -242,12 +284,12 @@ def plain(group: str) -> dict[str, bytes]:
     files = {}
     for name in PLAIN.get(group, ()):
         spec = importlib.util.find_spec(name)
-        if spec is None or not spec.submodule_search_locations:
+        if spec is None or spec.origin is None:
             raise Unavailable(f"{name} is not installed in this environment: make setup")
-        top = Path(spec.submodule_search_locations[0])
-        for path in top.rglob("*"):
+        top = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+        for path in top.rglob("*") if top.is_dir() else [top]:
             inside = path.relative_to(top.parent)
-            if path.is_file() and path.suffix not in (".pyc", ".so", ".pyd") and "tests" not in inside.parts:
+            if path.is_file() and path.suffix not in NOT_PLAIN and "tests" not in inside.parts:
                 files[f"extra/{inside.as_posix()}"] = path.read_bytes()
     return files
 
@@ -262,7 +304,7 @@ def library() -> dict[str, bytes]:
         raise Unavailable("IPython is not installed in this environment: make setup")
     files["extra/gq_pretty.py"] = Path(printer.origin).read_bytes()
     files["needs.json"] = json.dumps(needs(), sort_keys=True).encode()
-    return files | plain("core")
+    return files
 
 
 def needs() -> dict[str, list[str]]:
@@ -312,23 +354,54 @@ def imported(tree: ast.AST, *, deep: bool) -> Iterator[str]:
         yield from imported(node, deep=deep)
 
 
-def chapter(path: Path) -> bytes:
+def chapter(path: Path) -> dict[str, Any]:
     """A record without its outputs: what a page makes editable, and what it hands out as a notebook.
 
     Of the outputs it keeps the Markdown and the HTML, which the page has rendered already; where a cell makes the same
-    again, that stays.
+    again, that stays. A cell that cannot run in a page says why, and one that would take too long what it is here.
     """
-    cells = [
-        {"cell_type": cell["cell_type"], "source": "".join(cell["source"]), "tags": cell["metadata"].get("tags", []),
-         "rendered": [
-             "".join(output["data"][form])
-             for output in cell.get("outputs", ())
-             for form in ("text/markdown", "text/html")
-             if form in output.get("data", {})
-         ]}
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-    ]  # fmt: skip
-    return json.dumps({"cells": cells}, ensure_ascii=False).encode()
+    cells = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        kept = {"cell_type": cell["cell_type"], "source": source, "tags": cell["metadata"].get("tags", [])}
+        if cell["cell_type"] == "code":
+            kept["rendered"] = [
+                "".join(output["data"][form])
+                for output in cell["outputs"]
+                for form in ("text/markdown", "text/html")
+                if form in output.get("data", {})
+            ]
+            kept |= {"cannot": kernel.cannot(source)} if kernel.cannot(source) else {}
+            kept |= here(path.stem, source)
+        cells.append(kept)
+    return {"cells": cells}
+
+
+@cache
+def fewer() -> dict[str, list[dict[str, Any]]]:
+    """By chapter, which cells take minutes where nothing is compiled, and what becomes of them."""
+    found: dict[str, list[dict[str, Any]]] = yaml.safe_load(FEWER.read_text(encoding="utf-8"))
+    return found
+
+
+def here(name: str, source: str) -> dict[str, Any]:
+    """What a cell is in a page, if not what it is in the book: with fewer runs, or left out for its minutes."""
+    for change in fewer().get(name, ()):
+        if change["in"] not in source:
+            continue
+        if "minutes" in change:
+            return {"minutes": change["minutes"]}
+        made = source
+        for book, page in change["replace"].items():
+            made = made.replace(book, page)
+        return {"here": made, "says": change["says"]}
+    return {}
+
+
+def seconds(name: str) -> int:
+    """From the button to the first result, measured; for a chapter that is new, the longest of the others."""
+    found: dict[str, int] = json.loads(SECONDS.read_text(encoding="utf-8"))["seconds"]
+    return found.get(name, max(found.values()))
 
 
 def notice() -> str:
@@ -347,6 +420,11 @@ def notice() -> str:
     ])  # fmt: skip
 
 
+def offers(page: Path) -> bool:
+    """Whether a page has a place for the button: it shows code."""
+    return page.is_file() and 'id="gq-live"' in page.read_text(encoding="utf-8")
+
+
 def scripted(name: str, data: bytes) -> str:
     """A file as a script."""
     return f'gqLive.take("{name}","{base64.b64encode(data).decode()}");\n'
@@ -358,16 +436,19 @@ def pack(html: Path) -> None:
     if not start.is_file():
         raise Unavailable(f"there is no book in {html}: make book")
     fetch_wheels()
-    pyodide, cached = install_npm() / "pyodide", folder() / "wheels"
+    pyodide = install_npm() / "pyodide"
     groups = {group: list(wheels(names)) for group, (_, names) in GROUPS.items()}
-    files = {name: (cached / name).read_bytes() for name in wanted()}
+    files = compiled()
     files |= {name: (pyodide / name).read_bytes() for name in BOOT} | {"runtime.js": runtime()}
-    files["library.zip"], files["xarray.zip"] = zipped(library()), zipped(plain("xarray"))
-    files["results.zip"] = zipped({f"results/{path.name}": path.read_bytes() for path in (ROOT / "results").iterdir()})
-    for group, name in (("core", "library.zip"), ("xarray", "xarray.zip"), ("results", "results.zip")):
-        groups[group].append(name)
-    records = {path.stem: path for path in sorted(BOOK.glob(RECORDS))}
-    files |= {f"chapter-{name}": chapter(path) for name, path in records.items()}
+    ours = {group: plain(group) for group in PLAIN}
+    ours["core"] |= library()
+    ours["results"] = {f"results/{path.name}": path.read_bytes() for path in (ROOT / "results").iterdir()}
+    for group, own in ours.items():
+        files[f"{group}.zip"] = zipped(own)
+        groups[group].append(f"{group}.zip")
+    records = {path.stem: path for path in sorted(BOOK.glob(RECORDS)) if offers(html / f"{path.stem}.html")}
+    made = {name: chapter(path) for name, path in records.items()}
+    files |= {f"chapter-{name}": json.dumps(one, ensure_ascii=False).encode() for name, one in made.items()}
     place = html / "_live"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -378,22 +459,29 @@ def pack(html: Path) -> None:
         listed[name] = {"gzip": small is not data, "bytes": len(small)}
     (place / "page.js").write_bytes(bundle())
     (place / "NOTICE.txt").write_text(notice(), encoding="utf-8")
-    first = sum((place / f"{name}.js").stat().st_size for name in ("runtime.js", *BOOT, *groups["core"]))
+    known = needs()
+
+    def size(name: str) -> int:
+        """What a chapter loads until its last cell has run."""
+        code = [cell["source"] for cell in made[name]["cells"] if cell["cell_type"] == "code"]
+        wanted = {"core"}.union(*(kernel.groups(source, known) for source in code))
+        loaded = {"page", "runtime.js", f"chapter-{name}", *BOOT}.union(*(groups[group] for group in wanted))
+        return sum((place / f"{one}.js").stat().st_size for one in loaded)
+
     manifest = {
         "runtime": "runtime.js",
         "boot": list(BOOT),
         "groups": {group: {"title": GROUPS[group][0], "files": names} for group, names in groups.items()},
         "files": listed,
-        "chapters": list(records),
+        "chapters": {name: {"megabytes": round(size(name) / 1e6), "seconds": seconds(name)} for name in records},
         "lock": {"info": lock()["info"], "packages": {}},
-        "megabytes": round(first / 1e6),
-        "seconds": SECONDS,
     }
     text = (HERE / "start.js").read_text(encoding="utf-8")
     start.write_text(text.replace("/* MANIFEST */ null", json.dumps(manifest)), encoding="utf-8")
     total = sum(path.stat().st_size for path in place.iterdir())
-    print(f"{len(records)} chapters run where they are read: {place} has {total / 1e6:.0f} MB, of which a reader needs "
-          f"{first / 1e6:.0f} MB for the first number")  # fmt: skip
+    sizes = [size(name) / 1e6 for name in records]
+    print(f"{len(records)} chapters run where they are read: {place} has {total / 1e6:.0f} MB, of which a chapter "
+          f"loads {min(sizes):.0f} to {max(sizes):.0f}")  # fmt: skip
 
 
 def complete() -> bool:

@@ -16,8 +16,9 @@ class Edits {
     }
   }
 
-  set(original, text) {
-    if (text === original) delete this.kept[original];
+  // `given` is what the page shows by itself: the cell of the book, or what it is here.
+  set(original, text, given = original) {
+    if (text === given) delete this.kept[original];
     else this.kept[original] = text;
     try {
       localStorage.setItem(this.key, JSON.stringify(this.kept));
@@ -34,8 +35,8 @@ function button(parent, text, label, onClick) {
 }
 
 class Cell {
-  constructor(chapter, number, { source, rendered }, place) {
-    Object.assign(this, { chapter, number, source, rendered, place, name: `<cell ${number}>`, ran: undefined });
+  constructor(chapter, number, { source, rendered, here, says, minutes, cannot }, place) {
+    Object.assign(this, { chapter, number, source, rendered, here, says, minutes, cannot, place, name: `<cell ${number}>`, ran: undefined });
     const input = place?.querySelector(".cell_input");
     if (input) this.makeEditable(input);
     else if (place) place.prepend((this.bar = element(null, "div", { hidden: "" })));
@@ -47,7 +48,8 @@ class Cell {
 
   makeEditable(input) {
     const { chapter, number } = this;
-    const text = chapter.edits.kept[this.source] ?? this.source;
+    const given = this.here ?? this.source;
+    const text = chapter.edits.kept[this.source] ?? given;
     input.querySelector(".highlight-python, .highlight-ipython3, div.highlight")?.setAttribute("hidden", "");
     const box = element(input, "div", { class: "gq-live-editor" });
     this.editor = makeEditor({
@@ -60,7 +62,7 @@ class Cell {
         chapter.after(this)?.editor.focus();
       },
       onChange: (now) => {
-        chapter.edits.set(this.source, now);
+        chapter.edits.set(this.source, now, given);
         this.tell();
       },
     });
@@ -69,11 +71,27 @@ class Cell {
     button(this.bar, "Run all above", `Run all cells above cell ${number}, and this one`, () => chapter.runAbove(this));
     this.resetting = button(this.bar, "Reset", `Reset cell ${number} to what the book has`, () => this.reset());
     this.state = element(this.bar, "span", { class: "gq-live-state" });
+    const note = this.note();
+    if (note) element(input, "p", { class: "gq-live-note" }, note);
     this.tell();
   }
 
+  // What is not as in the book, and why.
+  note() {
+    if (this.cannot) return `This cell cannot run in a page: ${this.cannot}. The chapter goes on without it.`;
+    if (this.minutes)
+      return `This cell takes about ${this.minutes} min here, where nothing is compiled: Run all leaves it out, and what the book prints stays. Run starts it all the same.`;
+    if (this.here) return `Here with fewer runs, since nothing is compiled in a page: ${this.says}. What comes out is not what the book prints; Reset gives the book's cell.`;
+    return "";
+  }
+
+  // Whether this cell is left out when others ask for it.
+  left() {
+    return Boolean(this.minutes || this.cannot) && this.text() === this.source;
+  }
+
   text() {
-    return this.editor?.text() ?? this.source;
+    return this.editor?.text() ?? this.here ?? this.source;
   }
 
   // The word beside the buttons.
@@ -81,7 +99,7 @@ class Cell {
     if (!this.editor) return;
     const changed = this.text() !== this.source;
     this.resetting.disabled = !changed && this.output?.hidden !== false;
-    this.state.textContent = word ?? (changed ? "changed" : "");
+    this.state.textContent = word ?? (this.text() === this.here ? "here with fewer runs" : changed ? "changed" : "");
   }
 
   reset() {
@@ -93,8 +111,13 @@ class Cell {
     this.tell();
   }
 
-  async run() {
+  async run(asked = false) {
     const text = this.text();
+    if (this.left() && (this.cannot || !asked)) {
+      this.ran = text;
+      this.tell(this.cannot ? "cannot run here" : "left out");
+      return true;
+    }
     this.tell("running …");
     this.editor?.mark(0);
     this.place?.setAttribute("aria-busy", "true");
@@ -106,6 +129,7 @@ class Cell {
     try {
       const good = await this.chapter.python.run(text, this.name, (output) => {
         this.outputs.push(output);
+        this.chapter.first ??= performance.now() - this.chapter.asked;
         const { "text/markdown": markdown, "text/html": html } = output.data ?? {};
         if (!this.place || this.rendered.includes(markdown ?? html)) return; // the page has it, rendered
         shown = true;
@@ -162,7 +186,7 @@ class Answer {
     const names = await this.chapter.python.ask("asked", { source: this.solution });
     this.hint.textContent = names.length
       ? `Your answer, in code. The solution asserts something about: ${names.join(", ")}.`
-      : "Your answer, in code. The solution asserts nothing about a name of yours: run it too, and compare.";
+      : "Your answer, in code. The solution asserts nothing about a single name: what it prints is shown below what yours prints.";
   }
 
   check() {
@@ -186,23 +210,23 @@ class Answer {
     });
   }
 
-  words({ verdict, given = [], wanted = [], failed }) {
+  words({ verdict, given = [], wanted = [], left = [], failed }) {
     const names = (list) => list.join(", ");
+    const rest = left.length ? ` It asserts something about ${names(left)} too.` : "";
     return {
-      right: `Right: ${names(given)} passed what the solution asserts.`,
+      right: `Right: ${names(given)} passed what the solution asserts.${rest}`,
+      compare: "Above is what your code prints, and below it what the solution prints: compare.",
       wrong: `Not yet: with your ${names(given)} this fails: ${failed}`,
       unfit: `Your ${names(given)} cannot be checked as the solution does it: ${failed}`,
-      missing: wanted.length
-        ? `Define ${names(wanted)}: that is what the solution asserts something about.`
-        : "The solution asserts nothing about a name of yours; open it, run it and compare.",
+      missing: `Define ${names(wanted)}: that is what the solution asserts something about.`,
       error: "Your code stopped with an error.",
     }[verdict];
   }
 }
 
 class Chapter {
-  constructor({ bar, base, manifest }) {
-    Object.assign(this, { bar, manifest, name: bar.dataset.chapter, cells: [], last: Promise.resolve() });
+  constructor({ bar, base, manifest, asked }) {
+    Object.assign(this, { bar, manifest, asked, name: bar.dataset.chapter, cells: [], last: Promise.resolve() });
     this.edits = new Edits(this.name);
     this.files = new Files(base, manifest);
     this.python = new Python(this.files, manifest, (text) => this.say(text));
@@ -276,9 +300,10 @@ class Chapter {
     return next;
   }
 
-  async runThese(cells) {
+  // `asked` is the cell that the reader pointed at; others may be left out.
+  async runThese(cells, asked) {
     for (const cell of cells) {
-      if (!(await cell.run())) {
+      if (!(await cell.run(cell === asked))) {
         this.say(`Cell ${cell.number} stopped with an error.`);
         return false;
       }
@@ -295,11 +320,11 @@ class Chapter {
   }
 
   runCell(cell) {
-    return this.queue(async () => (await this.catchUp(cell)) && this.runThese([cell]));
+    return this.queue(async () => (await this.catchUp(cell)) && this.runThese([cell], cell));
   }
 
   runAbove(cell) {
-    return this.queue(() => this.runThese(this.cells.slice(0, cell.number)));
+    return this.queue(() => this.runThese(this.cells.slice(0, cell.number), cell));
   }
 
   runAll() {
@@ -315,16 +340,23 @@ class Chapter {
     this.say("Stopped. Python starts afresh with the next Run, which runs the cells above first.");
   }
 
-  download() {
+  // The chapter as it stands in the page, as a notebook: changed cells, and answers before the solution that checks them.
+  written() {
     const code = this.cells[Symbol.iterator]();
-    const cells = this.notebook.cells.map(({ cell_type, source, tags }) => {
-      const metadata = tags?.length ? { tags } : {};
-      if (cell_type !== "code") return { cell_type, metadata, source };
-      return { cell_type, metadata, source: code.next().value.text(), execution_count: null, outputs: [] };
+    const labelled = (tags) => (tags.length ? { tags } : {});
+    const made = (source, tags) => ({ cell_type: "code", metadata: labelled(tags), source, execution_count: null, outputs: [] });
+    const cells = this.notebook.cells.flatMap(({ cell_type, source, tags }) => {
+      if (cell_type !== "code") return [{ cell_type, metadata: labelled(tags), source }];
+      const cell = code.next().value;
+      const answers = this.answers.filter((answer) => answer.cells[0] === cell && answer.editor.text());
+      return [...answers.map((answer) => made(answer.editor.text(), ["answer"])), made(cell.text(), tags)];
     });
     const kernelspec = { display_name: "Python 3", language: "python", name: "python3" };
-    const text = JSON.stringify({ cells, metadata: { kernelspec }, nbformat: 4, nbformat_minor: 4 }, null, 1);
-    const link = element(null, "a", { download: `${this.name}.ipynb`, href: URL.createObjectURL(new Blob([text])) });
+    return JSON.stringify({ cells, metadata: { kernelspec }, nbformat: 4, nbformat_minor: 4 }, null, 1);
+  }
+
+  download() {
+    const link = element(null, "a", { download: `${this.name}.ipynb`, href: URL.createObjectURL(new Blob([this.written()])) });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }

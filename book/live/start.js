@@ -7,7 +7,8 @@
 
   function offer() {
     const bar = document.getElementById("gq-live");
-    if (!bar || !manifest.chapters.includes(bar.dataset.chapter)) return;
+    const measured = bar && manifest.chapters[bar.dataset.chapter];
+    if (!measured) return;
     const button = document.createElement("button");
     button.type = "button";
     button.className = "gq-live-start";
@@ -15,14 +16,15 @@
     const note = document.createElement("span");
     note.id = "gq-live-note";
     note.textContent =
-      `Python in this page: ${manifest.megabytes} MB from the book's own folder, about ${manifest.seconds} seconds. ` +
+      `Python in this page: ${measured.megabytes} MB from the book's own folder, about ${measured.seconds} seconds to the first result. ` +
       "Nothing is installed, and nothing leaves the page.";
     button.setAttribute("aria-describedby", note.id);
     button.addEventListener("click", () => {
+      const asked = performance.now();
       button.disabled = true;
       const script = document.createElement("script");
       script.src = base + "page.js";
-      script.onload = () => window.gqLive.start({ bar, base, manifest });
+      script.onload = () => window.gqLive.start({ bar, base, manifest, asked });
       script.onerror = () => (note.textContent = "The files of this page are not complete: run make live again.");
       document.head.append(script);
     });

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -23,6 +24,8 @@ from gqlib.sweeps.store import Arrays
 
 __all__ = ["Failure", "Work", "computed"]
 
+# A page of the book has one process, nothing compiled, and a reader who waits.
+IN_PAGE = sys.platform == "emscripten"
 _CONNECT_TIMEOUT = "10s"
 _LOOK_EVERY = 1.0  # seconds between a worker's checks on its parent
 
@@ -51,7 +54,7 @@ def computed(
     ----------
     tasks : sequence of Work
     workers : int
-        Number of local processes; 1 computes in this one.
+        Number of local processes; 1 computes in this one, and so does any number in a page of the book.
     dask : str, client, cluster or None
         A Dask cluster to compute on instead; ``"local"`` starts one.
 
@@ -71,7 +74,7 @@ def computed(
     """
     if not tasks:
         return
-    if dask is None and workers == 1:
+    if dask is None and (workers == 1 or IN_PAGE):
         for index, task in enumerate(tasks):
             yield _outcome(index, task, None)
         return
