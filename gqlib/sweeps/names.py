@@ -60,6 +60,7 @@ TABLE: dict[str, dict[str, str]] = {
         "two-state": f"{_TWO}:TwoStateSetting",
     },
     "summary": {
+        "areas of today": f"{_TODAY}:area_summary",
         "control": f"{_KEPT}:control_summary",
         "control grid": "gqlib.control.grids:control_grid_summary",
         "control of today": f"{_DRIVEN}:control_summary",
@@ -112,6 +113,7 @@ TABLE: dict[str, dict[str, str]] = {
         "today": f"{_TODAY}:today",
         "today-sigma": f"{_TODAY}:today_sigma",
         "today-figure1": f"{_TODAY}:today_figure1",
+        "today-collision": f"{_TODAY}:today_collision",
         "today-search": f"{_DRIVEN}:today_search",
         "today-control": f"{_DRIVEN}:today_control",
     },
@@ -130,6 +132,7 @@ FORMER: dict[str, dict[str, str]] = {
         "gqlib.gym:GymSetting": "gym",
     },
     "summary": {
+        "areas of today": f"{_TODAY}:area_summary",
         "gqlib.tasks:control_summary": "control",
         "gqlib.tasks:control_summary_with_spread": "control with spread",
         "gqlib.grids:grid_summary": "grid",
