@@ -132,7 +132,6 @@ FORMER: dict[str, dict[str, str]] = {
         "gqlib.gym:GymSetting": "gym",
     },
     "summary": {
-        "areas of today": f"{_TODAY}:area_summary",
         "gqlib.tasks:control_summary": "control",
         "gqlib.tasks:control_summary_with_spread": "control with spread",
         "gqlib.grids:grid_summary": "grid",
