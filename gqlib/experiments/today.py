@@ -46,6 +46,8 @@ from gqlib.sweeps.sweep import Experiment
 
 __all__ = [
     "COLLISION_METHODS",
+    "COLLISION_ALPHAS",
+    "COLLISION_LAMS",
     "DRAWN",
     "ETAS",
     "FIGURE1",
