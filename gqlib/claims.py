@@ -6,7 +6,8 @@ a `correction` or `readings` where they apply, and `evidence`: labelled cells of
 verdicts are given is on the scorecard. Three more fields serve that rule: `weight` says how much a correction weighs,
 `repeats` names the entry that judges the same claim (an entry with this field is listed but not counted), and `defence`
 is the strongest case for the paper, in one sentence. A `finding` says in one sentence what came out, for those entries
-that are shown in short, too.
+that are shown in short, too. `source` is missing for claims of the paper; ``successor`` marks what the abstract of
+Zhao and Yang (2026) says, which is kept apart from the paper's claims in every list and count.
 
 Formulas are typed as plain text, with Greek letters, `_` and `^`; `gqlib.edition.typeset` turns them into TeX. How the
 book shows the register is in `gqlib.edition.scorecard`.
@@ -25,15 +26,16 @@ from typing import Any
 from gqlib import _validate as check
 from gqlib.edition.typeset import to_markdown
 
-__all__ = ["VERDICTS", "WEIGHTS", "Claim", "count_verdicts", "count_weights", "load_claims", "render"]
+__all__ = ["SOURCES", "VERDICTS", "WEIGHTS", "Claim", "count_verdicts", "count_weights", "load_claims", "render"]
 
+SOURCES = ("paper", "successor")
 VERDICTS = ("verified", "definition", "corrected", "refuted", "reproduced", "not reproduced", "underspecified")
 # How much a correction weighs: put right while reading; a wrong line but a right result; the statement itself changes.
 WEIGHTS = ("slip", "formula", "hypothesis")
 FIELDS = frozenset(
     {
         *("id", "where", "items", "says", "verdict", "weight", "repeats"),
-        *("correction", "readings", "finding", "defence", "evidence"),
+        *("correction", "readings", "finding", "defence", "evidence", "source"),
     }
 )
 # The paper's sections, as the register names them, and as a person would.
@@ -95,6 +97,7 @@ class Claim:
     repeats: str = ""
     defence: str = ""
     finding: str = ""
+    source: str = "paper"
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -117,22 +120,31 @@ class Claim:
         return f"{section} and {words}" if len(others) < len(self.sections) else f"{section}, {words}"
 
 
-def load_claims(path: str | Path | None = None) -> list[Claim]:
+def load_claims(path: str | Path | None = None, *, source: str = "paper") -> list[Claim]:
     """Read and check the register; without `path`, that of the package or, in a checkout, that of the book.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+    source : {"paper", "successor"}
+        Whose claims: the paper's, or those in the abstract of its successor.
 
     Examples
     --------
     >>> all(claim.verdict in VERDICTS for claim in load_claims())
     True
+    >>> {claim.source for claim in load_claims(source="successor")}
+    {'successor'}
     """
     import yaml
 
-    source = _register() if path is None else check.path("path", path)
-    if not source.is_file():
-        raise ValueError(f"path is {str(source)!r}; it should be a file with claims")
-    entries = yaml.safe_load(source.read_text(encoding="utf-8"))
+    check.choice("source", source, SOURCES)
+    place = _register() if path is None else check.path("path", path)
+    if not place.is_file():
+        raise ValueError(f"path is {str(place)!r}; it should be a file with claims")
+    entries = yaml.safe_load(place.read_text(encoding="utf-8"))
     if not isinstance(entries, list):
-        raise ValueError(f"path is {source.name}; it should hold a list of claims")
+        raise ValueError(f"path is {place.name}; it should hold a list of claims")
     claims = [_claim(entry) for entry in entries]
     repeated = [name for name, times in Counter(claim.id for claim in claims).items() if times > 1]
     if repeated:
@@ -145,7 +157,7 @@ def load_claims(path: str | Path | None = None) -> list[Claim]:
                 f"repeats of claim {claim.id} is {claim.repeats!r}; it should name a claim of the same verdict "
                 "that repeats no other"
             )
-    return claims
+    return [claim for claim in claims if claim.source == source]
 
 
 def _register() -> Traversable:
@@ -190,6 +202,7 @@ def _claim(entry: Any) -> Claim:
         repeats=repeats,
         defence=str(entry.get("defence") or "").strip(),
         finding=str(entry.get("finding") or "").strip(),
+        source=check.choice(f"source of claim {name}", entry.get("source", "paper"), SOURCES),
     )
 
 

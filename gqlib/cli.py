@@ -37,11 +37,13 @@ __all__ = ["main"]
 
 FAILED, INTERRUPTED, TERMINATED = 2, 130, 143
 OVERRIDES = {"sigma": "S", "lam": "L", "tilings": "N"}  # fields that have an option of their own
+TOGETHER = {"today": [name for name in REGISTRY if name.startswith("today")]}  # made by one command
 _EPILOG = """\
 examples:
   gq reproduce table2 --runs 2             a first look, on all cores
   gq reproduce table2                      the committed result, bit for bit
   gq reproduce all --workers 2             everything
+  gq reproduce today                       all parts of Part V
   gq reproduce fig4 --lam 0.9              Figure 4 with another λ; --lam 0.9,0.95 makes both
   gq reproduce fig4 --dask tcp://host:8786 on a Dask cluster whose workers have gqlib installed
 
@@ -124,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("words", nargs="*", metavar="WORD", help="only claims that have all of these words somewhere")
     claims.add_argument("--verdict", metavar="V", help="only claims with this verdict")
     claims.add_argument("--section", metavar="S", help="only claims of this section, as in --section 4.3")
+    claims.add_argument("--source", default="paper", metavar="S", help="paper (default), or successor: from its abstract")
     claims.add_argument("--json", action="store_true", help="print JSON")
 
     bench = command(_bench, "measure the engine, as ratios; ends with 1 if a bar is missed")
@@ -226,7 +229,7 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
 
 
 def _reproduce(arguments: argparse.Namespace) -> None:
-    names = list(REGISTRY) if arguments.name == "all" else [arguments.name]
+    names = list(REGISTRY) if arguments.name == "all" else TOGETHER.get(arguments.name, [arguments.name])
     _make([load_experiment(name) for name in names], arguments)
 
 
@@ -353,7 +356,7 @@ def _claims(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--verdict is {arguments.verdict!r}; it should be one of {', '.join(claims.VERDICTS)}")
     chosen = [
         claim
-        for claim in claims.load_claims()
+        for claim in claims.load_claims(source=arguments.source)
         if arguments.verdict in (None, claim.verdict)
         and (arguments.section is None or _in_section(claim, arguments.section))
         and all(word.lower() in str(dataclasses.astuple(claim)).lower() for word in arguments.words)

@@ -13,6 +13,7 @@ from gqlib.edition.paper import NUMBERED_ITEMS
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = load_claims()
+SUCCESSOR = load_claims(source="successor")
 GOOD = {
     "id": "x",
     "where": {"section": "S", "label": "Eq. (1)"},
@@ -43,7 +44,7 @@ def test_the_package_ships_the_register_of_the_book():
     assert load_claims() == load_claims(ROOT / "book" / "claims.yml")
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+@pytest.mark.parametrize("claim", [*CLAIMS, *SUCCESSOR], ids=lambda claim: claim.id)
 def test_evidence_exists(claim):
     assert claim.cells
     assert claim.tests
@@ -58,6 +59,17 @@ def test_every_numbered_object_of_the_paper_is_covered():
     covered = {item for claim in CLAIMS for item in claim.items}
     assert set(NUMBERED_ITEMS) - covered == set()
     assert covered - set(NUMBERED_ITEMS) == set(), "the register names objects that the paper does not have"
+
+
+def test_what_the_successor_says_is_kept_apart():
+    """Four entries from an abstract, in no list and no count of the paper's claims, and none of them judged harshly."""
+    assert len(SUCCESSOR) == 4
+    assert {claim.source for claim in SUCCESSOR} == {"successor"}
+    assert {claim.source for claim in CLAIMS} == {"paper"}
+    assert not {claim.id for claim in SUCCESSOR} & {claim.id for claim in CLAIMS}
+    assert {claim.section for claim in SUCCESSOR} == {"Abstract of the successor"}
+    assert {claim.verdict for claim in SUCCESSOR} <= {"definition", "underspecified"}
+    assert not any(claim.items for claim in SUCCESSOR)
 
 
 def test_counts_add_up():
@@ -162,6 +174,7 @@ def test_a_good_entry_loads(tmp_path):
         ([GOOD | {"evidence": []}], "evidence of claim x"),
         ([GOOD | {"where": {}}], "`where`"),
         ([GOOD | {"author": "me"}], "field 'author'"),
+        ([GOOD | {"source": "rumour"}], "source of claim x is 'rumour'"),
         (["x"], "mapping"),
     ],
 )

@@ -1,16 +1,23 @@
 """Where it stands today: our runs against a public script, the maps against what is computed now, the choice of λ."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gqlib import seeds
+from gqlib.domains import collision, collision_features, five_state_walk
 from gqlib.experiments import load_experiment
 from gqlib.experiments.today import (
+    COLLISION_METHODS,
+    DRAWN,
     ETAS,
     FIGURE1,
     PROBLEMS,
     SCRIPT_AREAS,
+    SEARCH_RUNS,
+    SEED,
     MapSetting,
     RunSetting,
     map_point,
@@ -19,11 +26,13 @@ from gqlib.experiments.today import (
     problem,
     script_matrices,
 )
-from gqlib.methods import METHODS, fixed_point, limits, means
+from gqlib.methods import METHODS, Task, eta_star, fixed_point, limits, means, run_method
 from gqlib.methods.limits import error_after
+from gqlib.stats import paired_difference
 from gqlib.sweeps.results import load_results
 
 RESULTS = str(Path(__file__).parents[1] / "results" / "{}.npz")
+TEXTBOOK = "GQ(½, λ) textbook"
 # The script's GTD2 is that of 2009, which weighs φφᵀω by ρ: the same mean, more noise, and it shows where ρ is 7. The
 # chapter runs that form too, and finds the script's number (cell-today-gtd2).
 OTHER_FORM = ("star", "GTD2(λ)")
@@ -168,3 +177,81 @@ def test_runs_do_not_depend_on_how_they_are_cut():
     for name, values in whole.items():
         joined = np.concatenate([part[name] for part in parts])
         assert np.array_equal(values, joined, equal_nan=values.dtype.kind == "f")
+
+
+class TestSuccessor:
+    """What the abstract of Zhao and Yang (2026) determines, if its trace factor is σρ + (1−σ)π."""
+
+    SIGMAS = (0.0, 0.3, 0.7, 1.0)
+
+    @pytest.mark.parametrize("lam", [0.0, 0.6, 1.0])
+    def test_the_fixed_point_of_a_table_is_that_of_the_target_at_every_sigma(self, lam):
+        table = Task.of(five_state_walk(), on="pairs")
+        for sigma in self.SIGMAS:
+            found = fixed_point(table, means(table, method_of(TEXTBOOK, sigma), lam))
+            np.testing.assert_allclose(table.phi @ found, table.truth, atol=1e-10)
+
+    def test_the_mean_is_stable_above_eta_star_and_not_below(self):
+        task = problem("star, pairs")
+        for sigma in self.SIGMAS:
+            method = method_of(TEXTBOOK, sigma)
+            star = eta_star(task, method, 0.4)
+            assert star > 0.0
+            below, above = (limits(task, method, 0.4, f * star, noise=False).abscissa for f in (0.95, 1.05))
+            assert above < 0.0 < below
+
+    @pytest.mark.parametrize("where", ["walk, dependent, pairs", "Collision, pairs"])
+    def test_with_features_the_fixed_point_is_off_at_every_sigma(self, where):
+        task = problem(where)
+        off = [task.error(fixed_point(task, means(task, method_of(TEXTBOOK, s), 0.9))) for s in self.SIGMAS]
+        assert min(off) > 0.01
+
+    def test_an_inner_sigma_gains_at_most_two_per_cent_once_lambda_is_tuned(self):
+        data = load_results(RESULTS.format("today-sigma"))
+        best = np.where(np.isfinite(data["best"].values[:, 0]), data["best"].values[:, 0], np.inf)
+        sigma = data["sigma"].values.astype(float)
+        ratios = {}
+        for where in set(data["problem"].values.tolist()):
+            here = data["problem"].values == where
+            inner = best[here & (sigma > 0.0) & (sigma < 1.0)].min()
+            end = best[here & ((sigma == 0.0) | (sigma == 1.0))].min()
+            if end > 1e-6:
+                ratios[where] = inner / end
+        assert len(ratios) == 6
+        assert 0.98 < min(ratios.values()) < 1.0 < max(ratios.values()) < 1.2
+
+
+class TestCollision:
+    @pytest.fixture(scope="class")
+    def data(self):
+        return load_results(RESULTS.format("today-collision"))
+
+    def test_the_file_holds_every_setting_once(self, data):
+        experiment = load_experiment("today-collision")
+        assert data["key"].values.tolist() == [setting.key for setting in experiment.settings]
+        assert data["rmsve"].shape == (40, 80, 10)
+
+    def test_features_are_drawn_for_each_run_and_a_run_depends_on_its_number_alone(self):
+        setting = RunSetting(DRAWN, "TD(λ)", 0.5, (0.01,), 400, 100)
+        together, alone = method_runs(setting, 3, SEED, first_run=0), method_runs(setting, 1, SEED, first_run=2)
+        np.testing.assert_array_equal(together["rmsve"][2:], alone["rmsve"])
+        phi = [collision_features(seeds.generator(SEED, run, seeds.TRAJECTORY)) for run in range(3)]
+        assert (phi[0] != phi[1]).any()
+        task = Task.of(collision(phi[2]))
+        draws = seeds.generator(SEED, 2, seeds.BEHAVIOUR).random((401, 2))
+        done = run_method(task, METHODS["TD(λ)"], task.follow(draws[:, :, None]), lam=0.5, alphas=[0.01], every=100)
+        wanted = np.mean([task.error(theta) for theta in done.theta[:-1, 0, 0]])
+        assert alone["rmsve"][0, 0] == pytest.approx(wanted, rel=1e-12)
+
+    def test_the_published_tiers_come_out_in_runs(self, data):
+        """Emphatic, then gradient and off-policy TD, then Tree Backup, ABTD and V-trace: every pair across tiers."""
+        result = {}
+        for name in COLLISION_METHODS:
+            areas = data["rmsve"].values[(data["method"] == name).values].astype(float)
+            means_ = areas[:, :SEARCH_RUNS].mean(axis=1)
+            i, j = np.unravel_index(means_.argmin(), means_.shape)
+            result[name] = areas[i, SEARCH_RUNS:, j]
+        tiers = (COLLISION_METHODS[:2], COLLISION_METHODS[2:7], COLLISION_METHODS[7:])
+        for ahead, behind in itertools.pairwise(tiers):
+            for one, other in itertools.product(ahead, behind):
+                assert paired_difference(result[one], result[other]).high < 0.0, (one, other)

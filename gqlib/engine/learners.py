@@ -18,6 +18,12 @@ reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', �
                         θ += α(δ + q − q_old)e − α(q − q_old)φ
     qrc                 TDRC/QRC(λ) (Ghiassian et al. 2020):  e ← γλ min(1, ρ)e + φ,  δ of Expected Sarsa,
                         θ += α(δe − γ(1−λ)(eᵀω)φ̄'),   ω += β(δe − (φᵀω)φ − κω)
+    watkins             Q(λ) of Watkins (1989):  e ← γλe + φ after an action that π may take, e ← φ after another,
+                        δ of Expected Sarsa,  θ += αδe;  with the greedy target δ has max_a θᵀφ(S', a)
+    greedy_gq           Greedy-GQ (Maei et al. 2010) with the trace of GQ(λ):  e ← γλρe + φ,  the rest as QRC, κ = 0
+    textbook_gq         the textbook's repair (`gqlib.learners.textbook`):  e ← γλ(σρ + (1−σ)π)e + φ,  δ of Expected
+                        Sarsa,  θ += α(δe − γ(eᵀω)(φ̄' − λc'φ')),  c' that of A';  for the greedy target, where π is 1
+                        if ρ > 0 and else 0
 """
 
 from __future__ import annotations
@@ -210,6 +216,41 @@ def _qrc(memory: Any, seen: Any, rates: Any) -> Any:
     )
 
 
+@njit(forceinline=True, **COMPILE)
+def _cut_before(memory: Any, seen: Any, rates: Any) -> Any:
+    carried = 1.0 if seen.rho > 0.0 else 0.0
+    return rates.gamma * rates.lam * carried, 1.0, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _ratio_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return rates.gamma * rates.lam * seen.rho, 1.0, 1.0, -rates.beta * seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _textbook_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return rates.gamma * rates.lam * memory[0], 1.0, 1.0, -rates.beta * seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _textbook(memory: Any, seen: Any, rates: Any) -> Any:
+    of_target = 1.0 if seen.rho > 0.0 else 0.0
+    carried = of_target + seen.sigma * (seen.rho - of_target)  # c of the next action
+    delta = seen.reward + rates.gamma * seen.expected - seen.value
+    factor = -rates.alpha * rates.gamma * seen.trace_omega
+    return (carried,), Change(
+        delta,
+        rates.alpha * delta,
+        rates.beta * delta,
+        -factor * rates.lam * carried,
+        factor * rates.on_greedy,
+        factor * rates.on_each,
+        0.0,
+        0.0,
+        0.0,
+    )
+
+
 LEARNERS: dict[str, Learner] = {
     "gq": Learner(_nothing, _gq_before, _gq),
     "gq_lagged": Learner(_three, _gq_before, _gq_lagged, here=True),
@@ -219,4 +260,7 @@ LEARNERS: dict[str, Learner] = {
     "expected_sarsa": Learner(_nothing, _accumulate, _expected_sarsa, gradient=False),
     "true_online_sarsa": Learner(_nothing, _dutch, _true_online, gradient=False, here=True),
     "qrc": Learner(_nothing, _qrc_before, _qrc, ridge=True),
+    "watkins": Learner(_nothing, _cut_before, _expected_sarsa, gradient=False),
+    "greedy_gq": Learner(_nothing, _ratio_before, _qrc),
+    "textbook_gq": Learner(_nothing, _textbook_before, _textbook),
 }

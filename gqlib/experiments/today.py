@@ -4,6 +4,12 @@ r"""Where it stands today: exact maps of every method on every problem, and runs
   the price of speed; η*; the least error after 2¹⁰ steps over α at η = 1. No random number is drawn.
 - ``today-sigma``: the same for the textbook's GQ(σ, λ) at six σ, which the successor's abstract determines.
 - ``today-figure1``: Figure 1 of the TDRC paper at the step sizes of its public script.
+- ``today-collision``: ten methods on Collision, sampled. Control is in `gqlib.experiments.today_control`.
+
+*Collision's protocol*, written down before its first run: features drawn for each run, 20,000 steps as in the study, every method at
+four λ (ABTD: ζ) and ten α from 2⁻¹¹ to 2⁻², η = 1: 40 cells each. The score is the area under the root mean square
+value error, its mean over a run, measured every 100 steps. Runs 0 to 29 choose the cell with the least mean score; runs
+30 to 79 are the result. A weight beyond the library's bound has diverged; the run stays where it was and is counted.
 
 *Figure 1's readings*, from the script (rlai-lab/Regularized-GradientTD, experiments/prediction/figure1.py; no licence,
 so its facts only). The star is the classical one, started in its centre. Its Boyan chain has thirteen states of which
@@ -32,20 +38,27 @@ from gqlib.domains.two_state import FEATURES, MU, PI
 from gqlib.mdp import FiniteMDP
 from gqlib.methods import METHODS, Method, Task, eta_star, limits, means, run_method
 from gqlib.methods.limits import error_after
+from gqlib.methods.task import Walks
 from gqlib.sweeps.results import Labelled
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
 from gqlib.sweeps.sweep import Experiment
 
 __all__ = [
+    "COLLISION_METHODS",
+    "COLLISION_ALPHAS",
+    "COLLISION_LAMS",
+    "DRAWN",
     "ETAS",
     "FIGURE1",
     "LAMS",
     "PROBLEMS",
     "SCRIPT_AREAS",
+    "SEARCH_RUNS",
     "SEED",
     "MapSetting",
     "RunSetting",
+    "area_summary",
     "map_point",
     "map_summary",
     "method_of",
@@ -54,6 +67,7 @@ __all__ = [
     "problem",
     "script_matrices",
     "today",
+    "today_collision",
     "today_figure1",
     "today_sigma",
 ]
@@ -117,6 +131,14 @@ SCRIPT_AREAS: dict[tuple[str, str], tuple[float, float]] = {
     ("star", "TDRC(λ)"): (0.09428, 0.00259),
 }
 GRADIENT_AT = 1.0  # η of every run
+
+DRAWN = "Collision, drawn"  # with features of its own for each run
+COLLISION_METHODS = (
+    *("ETD(λ)", "ETD(λ, β)", "TD(λ)", "TDC(λ)", "GTD2(λ)", "HTD(λ)", "TDRC(λ)"),
+    *("Tree Backup(λ)", "V-trace(λ)", "ABTD(ζ)"),
+)
+COLLISION_LAMS, COLLISION_ALPHAS = (0.0, 0.5, 0.9, 1.0), tuple(2.0**-k for k in range(11, 1, -1))
+COLLISION_STEPS, COLLISION_RUNS, SEARCH_RUNS = 20_000, 80, 30
 
 
 def _two_state(on: str) -> Task:
@@ -384,7 +406,7 @@ class RunSetting(Setting):
 
     def __post_init__(self) -> None:
         """Check the values."""
-        check.choice("problem", self.problem, PROBLEMS)
+        check.choice("problem", self.problem, (*PROBLEMS, DRAWN))
         check.choice("method", self.method, tuple(METHODS))
         object.__setattr__(self, "lam", check.scalar("lam", self.lam, low=0.0, high=1.0))
         given = self.alphas if isinstance(self.alphas, list | tuple) else (self.alphas,)
@@ -414,23 +436,39 @@ def method_runs(setting: RunSetting, runs: int, seed: int, *, first_run: int) ->
     runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
     first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, 3 * runs * setting.steps)
-    numbers = range(first_run, first_run + runs)
-    task = problem(setting.problem)
-    draws = [seeds.generator(seed, run, seeds.BEHAVIOUR).random((setting.steps + 1, 2)) for run in numbers]
-    walks = task.follow(np.stack(draws, axis=2))
-    done = run_method(task, method_of(setting.method), walks, lam=setting.lam, alphas=setting.alphas, eta=GRADIENT_AT,
-                      every=setting.every)  # fmt: skip
+    tasks, walks = _walked(setting.problem, setting.steps, runs, seed, first_run)
+    done = run_method(list(tasks), method_of(setting.method), walks, lam=setting.lam, alphas=setting.alphas,
+                      eta=GRADIENT_AT, every=setting.every)  # fmt: skip
     theta = done.theta[:-1].transpose(2, 1, 0, 3)  # (runs, α, kept, d); the script measures before it stops
     script = np.full(theta.shape[:2], np.nan)
     if setting.problem == "Boyan, script":
         script = _projected(theta, *script_matrices()).mean(axis=2)
-    mean = means(task, METHODS["TD(λ)"], 0.0)
+    each = zip(theta, tasks, strict=True) if len(tasks) > 1 else [(theta, tasks[0])]
+    areas = [_areas(weights, task) for weights, task in each]
     return {
-        "rmspbe": _projected(theta, mean.A, mean.b, task.M).mean(axis=2),
-        "rmsve": np.sqrt((theta @ task.phi.T - task.truth) ** 2 @ task.xi).mean(axis=2),
+        "rmspbe": np.concatenate([one for one, _ in areas]).reshape(theta.shape[:2]),
+        "rmsve": np.concatenate([one for _, one in areas]).reshape(theta.shape[:2]),
         "script": script,
         "diverged": done.diverged.T,
     }
+
+
+@lru_cache(maxsize=1)  # methods and λ follow each other on the same walks
+def _walked(name: str, steps: int, runs: int, seed: int, first_run: int) -> tuple[tuple[Task, ...], Walks]:
+    """The task of all runs, or those of each, and their walks."""
+    numbers = range(first_run, first_run + runs)
+    tasks: tuple[Task, ...] = (problem(name),) if name != DRAWN else tuple(
+        Task.of(collision(collision_features(seeds.generator(seed, run, seeds.TRAJECTORY)))) for run in numbers
+    )  # fmt: skip
+    draws = [seeds.generator(seed, run, seeds.BEHAVIOUR).random((steps + 1, 2)) for run in numbers]
+    return tasks, tasks[0].follow(np.stack(draws, axis=2))
+
+
+def _areas(theta: Array, task: Task) -> tuple[Array, Array]:
+    """Means along the last axis but one of RMSPBE and value error."""
+    mean = means(task, METHODS["TD(λ)"], 0.0)
+    off = (theta @ task.phi.T - task.truth) ** 2 @ task.xi
+    return _projected(theta, mean.A, mean.b, task.M).mean(axis=-1), np.sqrt(off).mean(axis=-1)
 
 
 def _projected(theta: Array, a: Array, b: Array, m: Array) -> Array:
@@ -470,3 +508,34 @@ def today_figure1() -> Experiment:
     )
     title, kind = "Figure 1 of the TDRC paper at its step sizes", "runs of today"
     return Experiment("today-figure1", title, kind, settings, FIGURE1_RUNS, SEED, VERSION, FIGURE1_RUNS, summary=kind)
+
+
+def today_collision() -> Experiment:
+    """Ten methods on Collision at 40 cells each, 80 runs.
+
+    Examples
+    --------
+    >>> len(today_collision().settings)
+    40
+    """
+    settings = tuple(
+        RunSetting(DRAWN, name, lam, COLLISION_ALPHAS, COLLISION_STEPS, FIGURE1_EVERY)
+        for name in COLLISION_METHODS
+        for lam in COLLISION_LAMS
+    )
+    title, kind = "Collision: areas under the value error", "runs of today"
+    return Experiment("today-collision", title, kind, settings, COLLISION_RUNS, SEED, VERSION, COLLISION_RUNS,
+                      summary="areas of today")  # fmt: skip
+
+
+def area_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """The areas under the value error of every run, to four significant digits, and which diverged.
+
+    Examples
+    --------
+    >>> areas = method_runs(RunSetting("walk, tabular", "TD(λ)", 0.0, (0.1,), 200, 50), 3, 0, first_run=0)
+    >>> list(area_summary(areas))
+    ['rmsve', 'diverged']
+    """
+    kept = method_summary(arrays)
+    return {"rmsve": (kept["rmsve"][0], _settled(arrays["rmsve"])), "diverged": kept["diverged"]}

@@ -31,13 +31,14 @@ class SweepError(Exception):
 
 
 _CAR, _TWO, _GRID = "gqlib.experiments.mountain_car", "gqlib.experiments.figure2", "gqlib.evaluation.grids"
-_TODAY = "gqlib.experiments.today"
+_TODAY, _DRIVEN = "gqlib.experiments.today", "gqlib.experiments.today_control"
 _REPORTS, _KEPT = "gqlib.experiments.reports", "gqlib.experiments.kept"
 
 TABLE: dict[str, dict[str, str]] = {
     "runner": {
         "control": f"{_KEPT}:control_runs",
         "control grid": "gqlib.control.grids:control_grid_runs",
+        "control of today": f"{_DRIVEN}:control_runs",
         "curve": "gqlib.evaluation.curves:curve_runs",
         "any environment": "gqlib.engine.runs:engine_runs",
         "grid": f"{_GRID}:grid_runs",
@@ -49,6 +50,7 @@ TABLE: dict[str, dict[str, str]] = {
     "setting": {
         "control": "gqlib.control.setting:ControlSetting",
         "control grid": "gqlib.control.grids:ControlGrid",
+        "control of today": f"{_DRIVEN}:RowSetting",
         "curve": "gqlib.evaluation.setting:PredictionSetting",
         "any environment": "gqlib.engine.runs:EngineSetting",
         "grid": f"{_GRID}:GridSetting",
@@ -58,8 +60,10 @@ TABLE: dict[str, dict[str, str]] = {
         "two-state": f"{_TWO}:TwoStateSetting",
     },
     "summary": {
+        "areas of today": f"{_TODAY}:area_summary",
         "control": f"{_KEPT}:control_summary",
         "control grid": "gqlib.control.grids:control_grid_summary",
+        "control of today": f"{_DRIVEN}:control_summary",
         "control in blocks": f"{_KEPT}:control_summary_in_blocks",
         "control totals": f"{_KEPT}:control_totals",
         "control with spread": f"{_KEPT}:control_summary_with_spread",
@@ -70,6 +74,7 @@ TABLE: dict[str, dict[str, str]] = {
         "map": f"{_TODAY}:map_summary",
         "runs of today": f"{_TODAY}:method_summary",
         "scores": f"{_GRID}:score_summary",
+        "search of today": f"{_DRIVEN}:search_summary",
         "two-state": f"{_TWO}:two_state_summary",
     },
     "finish": {
@@ -108,6 +113,9 @@ TABLE: dict[str, dict[str, str]] = {
         "today": f"{_TODAY}:today",
         "today-sigma": f"{_TODAY}:today_sigma",
         "today-figure1": f"{_TODAY}:today_figure1",
+        "today-collision": f"{_TODAY}:today_collision",
+        "today-search": f"{_DRIVEN}:today_search",
+        "today-control": f"{_DRIVEN}:today_control",
     },
 }
 

@@ -1,0 +1,153 @@
+"""The live map of methods: its numbers are those of the committed file, which are the library's."""
+
+import json
+import re
+from pathlib import Path
+
+import IPython.display
+import numpy as np
+import pytest
+import quickjs
+from chromium import DESK, NO_MOTION, PHONE, THEMES, listen, needs_browser, settle
+
+from gqlib.edition import method_map
+from gqlib.experiments.today import ETAS, problem
+from gqlib.methods import METHODS, limits
+from gqlib.sweeps.results import load_results
+
+ROOT = Path(__file__).parents[1]
+STATIC = ROOT / "book" / "_static"
+# One of each kind: a gradient method, a ridge, an emphasis, a cut trace, a sum of two samples; states and pairs.
+SAMPLE = [("star", "TDC(λ)", 0.4), ("two-state", "TDRC(λ)", 0.0), ("star", "ETD(λ)", 0.9), ("Collision", "V-trace(λ)", 0.8),
+          ("star", "AᵀTD", 0.0), ("machine, pairs", "GQ(½, λ) textbook", 0.9)]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def maps():
+    return load_results(ROOT / "results" / "today.npz")
+
+
+@pytest.fixture(scope="module")
+def page(maps):
+    """A JavaScript context with both scripts and the generated block, as the chapter's page has them."""
+    context = quickjs.Context()
+    context.eval("var window = globalThis;")
+    for name in ("explorables.js", "method_map.js"):
+        context.eval((STATIC / name).read_text(encoding="utf-8"))
+    (script,) = re.findall(r"<script>(.*?)</script>", method_map.map_explorable(maps).html("fig-x"), re.DOTALL)
+    context.eval(script)
+    context.eval('var F = gqExplorables["method-map"].formulas;')
+    return context
+
+
+@pytest.mark.parametrize(("where", "name", "lam"), SAMPLE)
+def test_the_page_holds_what_the_library_computes(page, where, name, lam):
+    for k, eta in enumerate(ETAS):
+        given = limits(problem(where), METHODS[name], lam, eta, noise=False)
+        code = f"gqMethodMap.entry(F[{json.dumps(where)}]()[{json.dumps(name)}], {lam}, {k})"
+        stable, error = json.loads(page.eval(f"JSON.stringify({code})"))
+        assert stable == (given.abscissa < 0.0)
+        assert error == pytest.approx(given.error, rel=6e-4, abs=1e-8)
+
+
+def test_every_point_of_the_file_is_on_the_map(page, maps):
+    wheres = list(dict.fromkeys(maps["problem"].values.tolist()))
+    assert set(json.loads(page.eval("JSON.stringify(Object.keys(F))"))) == {*wheres, "etas"}
+    points = sum(len(row["lams"]) for where in wheres for row in method_map.map_rows(maps, where).values())
+    assert points == maps.sizes["setting"]
+    stable = sum(np.sum(row["stable"]) for where in wheres for row in method_map.map_rows(maps, where).values())
+    assert stable == (maps["abscissa"].values < 0.0).sum()
+
+
+def test_the_error_does_not_depend_on_the_ratio(maps):
+    """Which is why the map keeps one number per (method, λ)."""
+    errors = maps["error"].values[:, 0]
+    np.testing.assert_array_equal(errors, np.repeat(errors[:, :1], len(ETAS), axis=1))
+
+
+def test_the_slider_stops_at_the_ratios_of_the_file(page, maps):
+    (slider,) = method_map.map_explorable(maps).sliders
+    stops = np.arange(slider.low, slider.high + 1e-9, slider.step)
+    assert len(stops) == len(ETAS)
+    for k, power in enumerate(stops):
+        assert int(page.eval(f"gqMethodMap.nearest(F.etas(), {10.0**power})")) == k
+
+
+def test_presets_and_caption(maps):
+    explorable = method_map.map_explorable(maps)
+    (slider,) = explorable.sliders
+    assert "that you set" in explorable.caption
+    assert any("paper" in preset.label for preset in explorable.presets)
+    for preset in explorable.presets:
+        assert preset.choice in explorable.choices
+        assert slider.low <= np.log10(preset.values["eta"]) <= slider.high
+
+
+def test_the_script_is_small_and_fetches_nothing():
+    source = (STATIC / "method_map.js").read_text(encoding="utf-8")
+    assert len(source.splitlines()) < 150
+    assert not re.search(r"https?://|\b(fetch|XMLHttpRequest|import|eval|Function)\s*\(", source)
+
+
+def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch, maps):
+    shown = []
+    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
+    method_map.show_method_map("fig-x", maps)
+    assert 'data-explorable="method-map" data-figure="fig-x"' in shown[0]["text/html"]
+    assert shown[0]["text/plain"] in shown[0]["text/html"]
+
+
+def test_an_unknown_problem_is_named(maps):
+    with pytest.raises(ValueError, match=r"^problem is 'maze'"):
+        method_map.map_rows(maps, "maze")
+
+
+# ---------------------------------------------------------------- in a browser
+
+
+@pytest.fixture(scope="module")
+def opened(book, browser):
+    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
+    context.set_default_timeout(120_000)
+    tab = context.new_page()
+    errors, outside = listen(tab)
+    tab.goto((book / "where_it_stands.html").as_uri())
+    settle(tab)
+    tab.add_style_tag(content=NO_MOTION)
+    yield tab, tab.locator('.gq-live[data-explorable="method-map"]')
+    assert errors == []
+    assert outside == []
+    context.close()
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_keyboard_picks_a_method_and_the_numbers_are_the_files(opened, maps):
+    tab, figure = opened
+    for where, name, power in (("star", "HTD(λ)", 0.0), ("Collision", "ETD(λ)", 0.0), ("two-state, pairs", "GQ(½, λ)", 0.0)):
+        figure.locator("select").select_option(where)
+        figure.locator('input[data-name="eta"]').fill(str(power))
+        button = figure.locator(".gq-map button", has_text=name).first
+        button.focus()
+        tab.keyboard.press("Enter")
+        chosen = button.inner_text()
+        row = method_map.map_rows(maps, where)[chosen]
+        stable = sum(flags[ETAS.index(1.0)] for flags in row["stable"])
+        wanted = f"{chosen}: stable at {stable} of {len(row['lams'])} λ"
+        assert figure.locator('[data-name="verdict"]').inner_text() == wanted
+        assert button.get_attribute("aria-pressed") == "true"
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.parametrize("theme", THEMES)
+def test_live_map_has_its_caption_and_fits_a_phone(opened, theme):
+    tab, figure = opened
+    tab.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    assert "that you set" in tab.locator("#fig-today-stable .caption-text").inner_text()
+    tab.set_viewport_size(PHONE)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    box = figure.locator(".gq-map").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE["width"]
+    tab.set_viewport_size(DESK)

@@ -1,0 +1,151 @@
+"""Control today: the learners that were added for it against steps from their own sources, and the study itself."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gqlib.domains.random_walk import random_walk
+from gqlib.engine import EngineSetting, environments, run_setting
+from gqlib.engine import runs as engine_runs
+from gqlib.experiments import load_experiment
+from gqlib.experiments.today_control import (
+    BASELINE,
+    RANDOM,
+    ROWS,
+    TASKS,
+    RowSetting,
+    cells_of,
+    chosen,
+    chosen_cells,
+    control_runs,
+)
+from gqlib.learners.gradient_td import maei_gq_step
+from gqlib.learners.relatives import tree_backup_step
+from gqlib.learners.textbook import textbook_gq_step
+from gqlib.stats import paired_difference
+from gqlib.sweeps.results import load_results
+
+RESULTS = str(Path(__file__).parents[1] / "results" / "{}.npz")
+WALK = environments.chain(random_walk(5))
+NUMBERS = {"alpha": 0.05, "lam": 0.8, "gamma": 0.9}
+SIGMA, ETA, EPSILON, EPISODES = 0.3, 0.5, 0.3, 12
+
+
+def by_the_book(learner, seed):
+    """The same run by the dense steps of `gqlib.learners`, with the greedy target: θ, ω and how often it explored."""
+    streams, share, beta = engine_runs.streams_of(seed, 0), EPSILON / 2, ETA * NUMBERS["alpha"]
+    theta, omega, explored = np.zeros(14), np.zeros(14), 0
+    ratio = 1.0 / (1.0 - share)  # of the greedy action
+
+    def choose(state):
+        q = theta[2 * state : 2 * state + 2]
+        greedy, u = int(np.flatnonzero(q >= q.max() - 1e-10)[0]), engine_runs.uniform(streams.behaviour)
+        return greedy, greedy if u >= EPSILON else int(u >= share)
+
+    for _ in range(EPISODES):
+        trace, state, done = np.zeros(14), WALK.start(WALK.data, streams.starts), False
+        greedy, action = choose(state)
+        while not done:
+            phi, follows = np.eye(14)[2 * state + action], float(action == greedy)
+            explored += action != greedy
+            state, reward, done = WALK.step(WALK.data, state, action, streams.moves)
+            best = carried = np.zeros(14)
+            if not done:
+                greedy, action = choose(state)
+                best = np.eye(14)[2 * state + greedy]
+                c = SIGMA * ratio + (1 - SIGMA) if action == greedy else 0.0
+                carried = c * np.eye(14)[2 * state + action]
+            if learner == "watkins":
+                theta, trace, _ = tree_backup_step(theta, trace, phi, reward, best, probability=follows, **NUMBERS)
+            elif learner == "greedy_gq":
+                theta, omega, trace, _ = maei_gq_step(
+                    theta, omega, trace, phi, reward, best, rho=follows * ratio, beta=beta, **NUMBERS
+                )
+            else:
+                c_now = follows * (SIGMA * ratio + 1 - SIGMA)
+                theta, omega, trace, _ = textbook_gq_step(
+                    theta, omega, trace, phi, reward, best, carried, coefficient=c_now, beta=beta, **NUMBERS
+                )
+    return theta, omega, explored
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("learner", ["watkins", "greedy_gq", "textbook_gq"])
+def test_learners_take_the_steps_of_their_sources(learner, engine):
+    setting = EngineSetting(WALK, learner, eta=ETA, episodes=EPISODES, epsilon=EPSILON, sigma=SIGMA, **NUMBERS)
+    found = run_setting(setting, 1, seed=3, engine=engine)
+    theta, omega, explored = by_the_book(learner, 3)
+    assert explored > 5 and not found.capped.any()
+    np.testing.assert_allclose(found.theta[0], theta, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.omega[0], omega, rtol=0, atol=1e-12)
+    assert np.abs(theta).max() > 0.01
+
+
+def weights(learner, **numbers):
+    done = run_setting(EngineSetting("mountain_car", learner, episodes=4, max_steps=400, **numbers), 2, 5)
+    return done.theta
+
+
+def test_special_cases_are_the_same_bits():
+    """Q(λ) of Watkins is QRC without ω; Greedy-GQ at λ = 0 is QRC without a ridge."""
+    assert (weights("watkins", lam=0.9) == weights("qrc", lam=0.9, eta=0.0, kappa=0.0)).all()
+    assert (weights("greedy_gq", lam=0.0) == weights("qrc", lam=0.0, kappa=0.0)).all()
+    assert (weights("greedy_gq", lam=0.9) != weights("qrc", lam=0.9, kappa=0.0)).any()
+    assert (weights("watkins", lam=0.9) != weights("expected_sarsa", lam=0.9)).any()
+
+
+class TestStudy:
+    @pytest.fixture(scope="class")
+    def results(self):
+        return load_results(RESULTS.format("today-control"))
+
+    @pytest.fixture(scope="class")
+    def scores(self, results):
+        places = zip(results["task"].values.tolist(), results["row"].values.tolist(), strict=True)
+        return dict(zip(places, results["score"].values.astype(float), strict=True))
+
+    def test_every_row_has_as_many_cells_and_the_search_other_seeds(self):
+        assert {len(set(cells_of(row))) for row in ROWS} == {48}
+        search, result = load_experiment("today-search"), load_experiment("today-control")
+        assert search.seed != result.seed
+        assert (search.runs, result.runs, len(result.settings)) == (5, 100, 48)
+
+    def test_what_is_written_down_is_what_the_rule_chooses(self):
+        search = load_results(RESULTS.format("today-search"))
+        assert chosen_cells(search) == chosen()
+        with pytest.raises(ValueError, match="^search lacks settings"):
+            chosen_cells(search.isel(setting=slice(3)))
+
+    def test_the_files_hold_every_setting_once(self, results):
+        assert results["key"].values.tolist() == [setting.key for setting in load_experiment("today-control").settings]
+        assert not results["diverged"].values.any()
+
+    def test_a_run_of_the_file_comes_out_again(self, scores):
+        """Run 7 of a row, computed now."""
+        for row in ("Greedy-GQ(λ)", "Watkins' Q(λ)"):
+            again = control_runs(RowSetting("mountain_car", row, (chosen()[row][0],)), 1, 2020, first_run=7)
+            assert np.float32(again["returns"][0, 0].mean(dtype=np.float64)) == np.float32(scores["mountain_car", row][7])
+
+    def test_a_diverged_run_counts_as_the_worst(self):
+        kept = control_runs(RowSetting("mountain_car", "GQ(0, λ) printed, greedy", ((0.95, 0.125, 1.0),)), 3, 0, first_run=0)
+        lost = kept["diverged"][:, 0]
+        assert lost.any()
+        assert (kept["returns"][lost, 0, -1] == TASKS["mountain_car"].worst).all()
+        assert np.isfinite(kept["returns"]).all()
+
+    def test_the_random_driver_does_not_learn(self, scores):
+        assert scores["cart_pole", RANDOM].mean() == pytest.approx(22.0, abs=0.5)  # of a fair coin, well known
+        assert scores["mountain_car", RANDOM].mean() < -990.0
+
+    def test_findings_of_the_chapter(self, scores):
+        """True online Sarsa(λ) beats Sarsa(λ) on two tasks; the repair by ρ loses on all; the middle beats both ends."""
+        gaps = {
+            (task, row): paired_difference(scores[task, row], scores[task, BASELINE]) for task in TASKS for row in ROWS
+        }
+        assert all(gaps[task, "True online Sarsa(λ)"].low > 0.0 for task in ("mountain_car", "acrobot"))
+        assert all(gaps[task, "GQ(½, λ) corrected"].high < 0.0 for task in TASKS)
+        for target in ("greedy", "ε-greedy"):
+            for end in (f"GQ(0, λ) printed, {target}", "GQ(1, λ) printed"):
+                middle = scores["mountain_car", f"GQ(½, λ) printed, {target}"]
+                assert paired_difference(middle, scores["mountain_car", end]).low > 0.0
