@@ -51,3 +51,18 @@ def test_sets_of_features_have_the_ranks_of_their_names():
     assert ranks == {"tabular": 5, "inverted": 5, "dependent": 3}
     with pytest.raises(ValueError, match="features"):
         five_state_walk("other")
+
+
+def test_features_are_those_of_the_literature():
+    """Sutton et al. (2009): one for each state; all but that one; one for each third of the walk, overlapping."""
+    inverted, dependent = (five_state_walk(kind).tables.phi[:, 0] for kind in ("inverted", "dependent"))
+    half, two, three = 0.5, np.sqrt(0.5), np.sqrt(1 / 3)
+    np.testing.assert_array_equal(inverted[1:6], half * (np.ones((5, 5)) - np.eye(5)))
+    rows = [[1, 0, 0], [two, two, 0], [three, three, three], [0, two, two], [0, 0, 1]]
+    np.testing.assert_allclose(dependent[1:6], rows, rtol=1e-15)
+    for phi in (inverted, dependent):
+        assert not phi[[0, 6]].any()  # the ends
+    plain = five_state_walk()
+    np.testing.assert_array_equal(plain.tables.phi[1:6, 0], np.eye(5))
+    assert plain.name == "five_state_walk(tabular)"
+    np.testing.assert_array_equal(plain.chain.transitions.sum(axis=2), 1.0)

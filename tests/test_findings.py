@@ -321,6 +321,7 @@ def tuned():
     return with_scores(load_results(RESULTS / "control-tuned.npz"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["control-search", "control-wide", "control-tuned"])
 def test_the_search_and_its_results_are_what_this_code_makes(name):
     data, plan = load_results(RESULTS / f"{name}.npz"), load_experiment(name)

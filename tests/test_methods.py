@@ -481,3 +481,23 @@ def test_very_small_matrices_have_very_large_steps():
         matrix = scale * np.array([[-1.0, 3.0], [0.0, -2.0]])
         assert largest_step(matrix) == largest_step(matrix / scale) / scale == 1.0 / scale
         assert largest_step(matrix, extragradient=True) * scale == pytest.approx(0.5)
+
+
+REFUSED = {
+    "trace": ("cut", None), "update": ("gtd3", 7), "error": ("half", ()), "emphasis": (1, "yes"), "source": (None, 7),
+    "sigma": (-0.01, 1.01, "a"), "kappa": (-0.01, None), "beta": (-0.01, 1.01, "a"), "on": ("states", ("state",), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value"), [(field, value) for field, bad in REFUSED.items() for value in bad])
+def test_what_a_method_cannot_be_is_refused_by_name(field, value):
+    with pytest.raises(ValueError, match=rf"^{field} is "):
+        Method(**{field: value})
+
+
+def test_the_ends_of_what_a_method_can_be():
+    ends = Method("uncut", "tdrc", "mixed", beta=1, sigma=1, kappa=0, on=("pairs",))
+    assert (ends.beta, ends.sigma, ends.kappa) == (1.0, 1.0, 0.0)
+    assert all(type(number) is float for number in (ends.beta, ends.sigma, ends.kappa))
+    with pytest.raises(ValueError, match=r"^emphasis is True; it should go with"):
+        Method("uncut", emphasis=True)

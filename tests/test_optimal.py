@@ -46,6 +46,28 @@ def test_the_bound_of_value_iteration_holds_at_every_tolerance():
         assert np.abs(found.q - exact).max() > 1e-4 * tolerance  # the bound is not idle
 
 
+@pytest.mark.parametrize(("gamma", "reward", "steps"), [(0.5, 1.0, 2), (0.75, -3.0, 10)])
+def test_what_value_iteration_says_of_itself(gamma, reward, steps):
+    """One state that pays for ever, by hand: the k-th change is rγᵏ⁻¹, and the rest is γ/(1 − γ) times as large."""
+    mdp, eps = FiniteMDP(np.ones((1, 1, 1)), [[reward]], gamma), float(np.finfo(float).eps)
+    size = abs(reward) / (1 - gamma)
+    rounding = 4 * 3 * eps * size / (1 - gamma)
+    bound = abs(reward) * gamma**steps / (1 - gamma)
+    found = value_iteration(mdp, 1.01 * bound)
+    assert found.iterations == steps
+    assert found.bound == pytest.approx(bound + rounding / 2, rel=1e-15, abs=0)
+    assert found.v.tolist() == found.q[:, 0].tolist() == [pytest.approx(reward * (1 - gamma**steps) / (1 - gamma))]
+    with pytest.raises(ValueError, match=rf"at least {rounding:.1e}"):
+        value_iteration(mdp, 0.999 * rounding)
+    assert value_iteration(mdp, 1.001 * rounding).bound <= 1.001 * rounding
+    assert policy_iteration(mdp).bound == 0.0
+
+
+def test_where_nothing_is_paid_a_tolerance_of_zero_is_refused_too():
+    with pytest.raises(ValueError, match=r"tolerance is 0; it should be in \(0"):
+        value_iteration(FiniteMDP(np.ones((1, 1, 1)), [[0.0]], 0.5), 0)
+
+
 def test_the_lake_and_the_cliff_have_their_known_values():
     lake = policy_iteration(FiniteMDP.from_gym(gymnasium.make("FrozenLake-v1", is_slippery=False), 0.9))
     assert lake.v[0] == pytest.approx(0.9**5)  # six steps to the goal, which pays 1

@@ -40,6 +40,7 @@ def test_a_committed_result_is_that_of_the_manifest(name: str) -> None:
         assert list(result["key"].values) == [setting.key for setting in experiment.settings]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMITTED)
 def test_a_random_sample_of_stored_runs_is_made_again_bit_for_bit(name: str) -> None:
     result = load_results(RESULTS / f"{name}.npz")
