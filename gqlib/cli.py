@@ -38,6 +38,7 @@ __all__ = ["main"]
 FAILED, INTERRUPTED, TERMINATED = 2, 130, 143
 OVERRIDES = {"sigma": "S", "lam": "L", "tilings": "N"}  # fields that have an option of their own
 TOGETHER = {"today": [name for name in REGISTRY if name.startswith("today")]}  # made by one command
+SPELT = {"→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "−": "-", "⁻": "^-", "‖": "||", "∈": "in", "ᵀ": "'", "…": "..."}
 _EPILOG = """\
 examples:
   gq reproduce table2 --runs 2             a first look, on all cores
@@ -224,7 +225,7 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
         plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
         greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+).*", unicodedata.name(letter, ""))
         spelt = (greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()) if greek else "?"
-        words.append(plain or spelt.replace("amda", "ambda"))
+        words.append(SPELT.get(letter) or plain or spelt.replace("amda", "ambda"))
     return "".join(words), error.end
 
 
@@ -293,9 +294,22 @@ def _report(name: str, experiment: Experiment, result: xarray.Dataset) -> str:
 
         return cases_table(pooled_cases(result) if name == "table2" else result, PAPER_TABLE_2, PAPER_TABLE_1)
     if not experiment.report:
-        return f"{', '.join(map(str, result.data_vars))} by {', '.join(map(str, result.sizes))}"
+        return f"{', '.join(map(str, result.data_vars))} by {', '.join(map(str, result.sizes))}{_lost(result)}"
     text: str = look_up("report", experiment.report, allow=[experiment.report])(result)
     return text
+
+
+def _lost(result: xarray.Dataset) -> str:
+    """A line about settings whose runs diverged, if there are any: how many, and the first few."""
+    if "diverged" not in result or "setting" not in result["diverged"].dims:
+        return ""
+    runs = result["diverged"].transpose("setting", ...)
+    where = [i for i, flags in enumerate(runs.values.reshape(len(runs), -1)) if flags.any()]
+    fields = {name: field.values.tolist() for name, field in result.coords.items() if field.dims == ("setting",)}
+    names = [name for name, values in fields.items() if name not in ("setting", "key") and len(set(values)) > 1]
+    told = [", ".join(f"{name} {fields[name][i]}" for name in names) for i in where[:3]]
+    more = "; ..." if len(where) > len(told) else ""
+    return f"\n{len(where)} of {len(runs)} settings have runs that diverged: {'; '.join(told)}{more}" if where else ""
 
 
 def _opened(arguments: argparse.Namespace) -> tuple[Path, xarray.Dataset]:

@@ -48,7 +48,8 @@ class Optimum(ByValue):
         return f"Optimum({len(self.v)} states, {self.iterations} iterations, {values})"
 
     def _repr_html_(self) -> str:
-        told = [(s, f"{v:.4g}", int(a)) for s, (v, a) in enumerate(zip(self.v, self.policy.argmax(axis=1), strict=True))]
+        actions = self.policy.argmax(axis=1).tolist()
+        told = [(s, f"{v:.4g}", a) for s, (v, a) in enumerate(zip(self.v, actions, strict=True))]
         rows = told if len(told) <= _SHOWN else [*told[: _SHOWN - 1], ("…", f"{len(told)} states in all", "")]
         return html_table("Optimum", rows, ("state", "value", "best action"))
 

@@ -42,8 +42,7 @@ def test_coder_moves_points_to_the_edge_and_counts_what_does_not_fit():
     coder = TileCoder([0.0], [1.0], 1, tiles_per_side=4, tilings=2, size=3)
     assert (coder([-5.0]) == coder([0.0])).all()
     with pytest.warns(UserWarning, match="size is 3, and more tiles than that were met"):
-        for x in np.linspace(0, 1, 20):
-            coder([x])
+        [coder([x]) for x in np.linspace(0, 1, 20)]
     assert coder.overfull > 0
 
 

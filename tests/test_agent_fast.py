@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gqlib.control.agent import Agent, TableCoder, TileCoder
-from gqlib.control.gym import Interrupted, Played, evaluate, features_of, play
+from gqlib.control.gym import Interrupted, Played, evaluate, features_of, play, tile_coder
 from gqlib.control.schedules import Anneal
 from gqlib.control.vector import play_side_by_side
 from gqlib.fast import _agent
@@ -468,3 +468,41 @@ def test_what_was_played_and_who_played_are_told():
     assert repr(agent) == "Agent(corrected GQ(0, 0.9), TableCoder(3 states, 2 actions), 0 steps)"
     assert '<th scope="row">α now</th><td>0.5</td>' in agent._repr_html_()
     assert repr(Agent(sines, np.random.default_rng(0))) == "Agent(GQ(0, 0.9), sines, 0 steps)"
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_play_is_act_and_learn_to_the_bit(corrected):
+    """`play` looks at a state once where a loop by hand looks twice."""
+    def made():
+        env = gymnasium.make("CartPole-v1")
+        coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], size=2048)
+        epsilon = Anneal(0.5, 0.1, 100)
+        return env, Agent(coder, np.random.default_rng(0), sigma=0.5, alpha=0.02, epsilon=epsilon, corrected=corrected)
+
+    (env, one), (other_env, two) = made(), made()
+    played = play(env, one, 8, seed=3)
+    lengths = []
+    for episode in range(8):
+        state, _ = other_env.reset(seed=None if episode else 3)
+        action, over, steps = two.act(state), False, 0
+        while not over:
+            after, reward, terminated, truncated, _ = other_env.step(action)
+            following = two.act(after)
+            two.learn(state, action, reward, after, following, terminated=terminated)
+            state, action, steps, over = after, following, steps + 1, terminated or truncated
+        two.end_episode()
+        lengths.append(steps)
+    assert played.lengths.tolist() == lengths
+    np.testing.assert_array_equal(one.theta, two.theta)
+    assert (one.steps, one.episodes) == (two.steps, two.episodes)
+    assert one.rng.bit_generator.state == two.rng.bit_generator.state
+
+
+def test_play_calls_what_a_subclass_overrides():
+    class Timid(Agent):
+        def act(self, state):
+            return 0
+
+    env = gymnasium.make("CartPole-v1")
+    coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], size=512)
+    assert play(env, Timid(coder, np.random.default_rng(0)), 3, seed=0).lengths.max() < 12  # always to the left

@@ -6,8 +6,8 @@ from dataclasses import replace
 import gymnasium
 import pytest
 
-from gqlib.bench import engine as bench
 from gqlib.bench import agents, general, plain
+from gqlib.bench import engine as bench
 from gqlib.control import run_control
 
 SMALL = replace(bench.BASE, episodes=1, max_steps=60, p=512)

@@ -150,12 +150,14 @@ def test_a_study_in_the_current_directory_is_found_and_so_by_workers(tmp_path: P
         "class Mine(Setting):\n"
         "    alpha: float = 0.1\n"
         "def runs(setting, runs, seed, *, first_run):\n"
-        "    return {'score': setting.alpha * np.arange(first_run, first_run + runs)}\n"
+        "    scores = setting.alpha * np.arange(first_run, first_run + runs)\n"
+        "    return {'score': scores, 'diverged': scores > 0.9}\n"
         "study = Experiment('mine', 'My study', 'my_study:runs', (Mine(), Mine(0.2)), 6, 1, '1', runs_per_task=2)\n"
     )
     command = ["-c", "import sys, gqlib.cli; sys.exit(gqlib.cli.main())", "run", "my_study:study", "--workers", "2"]
     done = subprocess.run([sys.executable, "-P", *command], cwd=tmp_path, env=paths(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert "1 of 2 settings have runs that diverged: alpha 0.2\n" in done.stdout
     result = load_results(tmp_path / "results" / "mine.npz")
     np.testing.assert_array_equal(result["score"].values, np.outer([0.1, 0.2], np.arange(6)))
 
@@ -357,7 +359,7 @@ def test_a_terminal_without_greek_letters_gets_their_names() -> None:
         )
         assert (done.returncode, done.stderr) == (0, b"")
         assert b"lambda" in done.stdout
-    assert cli._spelt(UnicodeEncodeError("cp1252", "σΓλ₀→", 0, 5, ""))[0] == "sigmaGammalambda0?"
+    assert cli._spelt(UnicodeEncodeError("cp1252", "σΓλ₀→☃", 0, 6, ""))[0] == "sigmaGammalambda0->?"
     with pytest.raises(UnicodeDecodeError):
         cli._spelt(UnicodeDecodeError("utf-8", b"x", 0, 1, ""))
 

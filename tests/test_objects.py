@@ -133,7 +133,7 @@ def test_the_package_shows_its_modules_and_loads_none_of_them():
 RESULTS = {
     "control": lambda: run_control(ControlSetting(episodes=3, max_steps=10), 2, 0),
     "engine": lambda: run("mountain_car", "sarsa", runs=2, seed=0, episodes=3, max_steps=10),
-    "prediction": lambda: run_prediction(PredictionSetting(domains.machine(), steps=20, kept=2), 2, 0),
+    "prediction": lambda: run_prediction(PredictionSetting(domains.boyan_chain(), steps=20, kept=2), 2, 0),
     "optimum": lambda: policy_iteration(FiniteMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], 0.5)),
 }
 SHOWN = {

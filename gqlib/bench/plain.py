@@ -191,7 +191,7 @@ def gymnasium_steps(
         import gymnasium
 
     env, memory, theta = gymnasium.make(name), IHT(32768), np.zeros(32768)
-    rng, actions = np.random.default_rng(seed), int(env.action_space.n)  # type: ignore[attr-defined]
+    rng, actions = np.random.default_rng(seed), int(env.action_space.n)
     space: Any = env.observation_space
     low, high = (np.asarray(corner, dtype=float) for corner in box or (space.low, space.high))
     first, scale = low.tolist(), (sides / (high - low)).tolist()

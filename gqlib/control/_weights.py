@@ -131,8 +131,14 @@ class Sparse:
         self.touched = np.zeros(coder.size, dtype=np.int64)
         self.counts = np.zeros(3, dtype=np.int64)  # of which the kernel uses the last
         self.scratch = np.zeros((2, coder.actions))
+        self._values = self.scratch[0]
+        self._hold()
         # The last two states, as they were then, and their features: a step has two states and looks at each twice.
         self._recent: tuple[Any, Rows, Any, Rows] = (None, self.touched, None, self.touched)
+
+    def _hold(self) -> None:
+        """The arrays in the order of the kernel, taken once and not at every step."""
+        self._held = (self.weights, self.lazy, self.touched, self.counts, self.scratch)
 
     def rows(self, state: Any, *, peek: bool = False) -> Rows:
         """Indices of the active features, (A, K), found once a step."""
@@ -160,10 +166,10 @@ class Sparse:
     def values(self, state: Any, *, peek: bool) -> Array:
         """θᵀφ(s, ·)."""
         self._greedy(self.rows(state, peek=peek))
-        return np.array(self.scratch[0])
+        return np.array(self._values)
 
     def _greedy(self, rows: Rows) -> int:
-        best = int(_agent.greedy(rows, self.weights, self.lazy, self.scratch[0]))
+        best = int(_agent.greedy(rows, self.weights, self.lazy, self._values))
         if best < 0:
             raise diverged("the value of an action")
         return best
@@ -181,12 +187,25 @@ class Sparse:
             action = check.integer("action", action, low=0, high=count - 1)
         if not (type(next_action) is int and 0 <= next_action < count):
             next_action = check.integer("next_action", next_action, low=0, high=count - 1)
-        here, ahead = self.rows(state), self.rows(next_state)
-        held = (self.weights, self.lazy, self.touched, self.counts, self.scratch)
-        delta = float(_agent.learn(here[action], ahead, *held, next_action, reward, goes_on, *rates))
+        return self._step(self.rows(state)[action], self.rows(next_state), next_action, reward, goes_on, rates)
+
+    def _step(self, here: Rows, ahead: Rows, next_action: int, reward: float, goes_on: bool, rates: Rates) -> float:
+        delta = float(_agent.learn(here, ahead, *self._held, next_action, reward, goes_on, *rates))
         if delta != delta:
             raise diverged("delta")
         return delta
+
+    def advance(
+        self, state: Any, action: int, reward: float, next_state: Any, goes_on: bool, rng: np.random.Generator,
+        rates: Rates,
+    ) -> int:  # fmt: skip
+        """Choose the next action and learn: `best`, two uniform numbers, `learn`, with one look at the next state."""
+        ahead = self.rows(next_state)
+        best = self._greedy(ahead)
+        explore, which = rng.random(2).tolist()
+        next_action = int(which * self.coder.actions) if explore < rates.epsilon else best
+        self._step(self.rows(state)[action], ahead, next_action, reward, goes_on, rates)
+        return next_action
 
     def forget(self) -> None:
         """Set e to zero."""
@@ -206,3 +225,4 @@ class Sparse:
         if touched.dtype.kind not in "iu" or not np.array_equal(np.sort(touched), held) or not 0 < self.lazy[0] <= 1:
             raise ValueError("touched is not where the trace is; it should be what an agent has saved")
         self.touched[: len(touched)], self.counts[2] = touched, len(touched)
+        self._hold()

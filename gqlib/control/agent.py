@@ -162,17 +162,29 @@ class Agent:
         Diverged
             (a ValueError) where numbers overflow; the weights are as they were before the step.
         """
-        if type(reward) is not float or not math.isfinite(reward):
-            reward = check.scalar("reward", reward, largest=np.inf)
         goes_on = not (terminated if type(terminated) is bool else check.flag("terminated", terminated))
+        numbers = (state, action, _finite(reward), next_state, next_action, goes_on, self._rates())
+        delta = self._weights.learn(*numbers)
+        self.steps += 1
+        return delta
+
+    def _rates(self) -> Rates:
         alpha = self._alpha()
-        rates = Rates(
+        return Rates(
             self.sigma, self.lam, self.gamma, alpha, self.eta * alpha, self._epsilon(), self.target == "greedy",
             self.corrected,
         )  # fmt: skip
-        delta = self._weights.learn(state, action, reward, next_state, next_action, goes_on, rates)
-        self.steps += 1
-        return delta
+
+    def _advance(self, state: Any, action: int, reward: float, next_state: Any, *, terminated: bool) -> int:
+        """What `act` in the next state and then `learn` do, to the bit; returns the next action."""
+        if type(self) is Agent and isinstance(self._weights, Sparse):
+            rates, goes_on = self._rates(), not terminated
+            next_action = self._weights.advance(state, action, _finite(reward), next_state, goes_on, self.rng, rates)
+            self.steps += 1
+            return next_action
+        next_action = self.act(next_state)
+        self.learn(state, action, reward, next_state, next_action, terminated=terminated)
+        return next_action
 
     def end_episode(self) -> None:
         """Forget the trace, and count the episode."""
@@ -281,6 +293,12 @@ class Agent:
             "episodes ended": f"{self.episodes:,}",
         }
         return html_table("Agent", rows.items())
+
+
+def _finite(reward: float) -> float:
+    if type(reward) is float and math.isfinite(reward):
+        return reward
+    return check.scalar("reward", reward, largest=np.inf)
 
 
 def _plain(name: str, value: Any) -> Any:

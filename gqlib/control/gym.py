@@ -387,7 +387,7 @@ def _played(
         check.flag("progress", progress)
     budget, total = _budget(episodes, steps, callback)
     log, taken, counts_steps = _Log(), 0, budget.steps <= budget.episodes
-    step = env.step
+    step, advanced = env.step, getattr(learner, "_advance", None)
     try:
         with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
             while not budget.over(log, taken):
@@ -395,9 +395,13 @@ def _played(
                 action, ended, cut = choose(state), False, False
                 while not (ended or cut) and taken < budget.steps:
                     next_state, reward, ended, cut, _ = step(action)
-                    next_action, reward = choose(next_state), float(reward)
-                    if learner is not None:
-                        learner.learn(state, action, reward, next_state, next_action, terminated=bool(ended))
+                    reward = float(reward)
+                    if advanced is not None:
+                        next_action = advanced(state, action, reward, next_state, terminated=bool(ended))
+                    else:
+                        next_action = choose(next_state)
+                        if learner is not None:
+                            learner.learn(state, action, reward, next_state, next_action, terminated=bool(ended))
                     log.step(reward)
                     taken += 1
                     state, action = next_state, next_action
