@@ -191,7 +191,7 @@ def fetch_wheels() -> None:
 
 
 def compiled() -> dict[str, bytes]:
-    """The wheels with their Python files compiled, by Pyodide itself in Node.js: that halves the time that imports take.
+    """The wheels with their Python files compiled, by Pyodide itself in Node.js: imports then take half the time.
 
     They are kept in the cache, under the digests of what they were made of and of what made them.
     """
