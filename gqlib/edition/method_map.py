@@ -45,7 +45,8 @@ def map_rows(maps: xarray.Dataset, problem: str) -> dict[str, dict[str, list[Any
     --------
     >>> import xarray
     >>> coords = {"problem": ("setting", ["star"]), "method": ("setting", ["TD(λ)"]), "lam": ("setting", [0.4])}
-    >>> data = {"abscissa": (("setting", "run", "eta"), [[[0.1, -0.1]]]), "error": (("setting", "run", "eta"), [[[2.0, 2.0]]])}
+    >>> dims = ("setting", "run", "eta")
+    >>> data = {"abscissa": (dims, [[[0.1, -0.1]]]), "error": (dims, [[[2.0, 2.0]]])}
     >>> map_rows(xarray.Dataset(data, coords | {"eta": [1.0, 8.0]}), "star")
     {'TD(λ)': {'lams': [0.4], 'stable': [[0, 1]], 'errors': [2.0]}}
     """
