@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gqlib import cli
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import EngineSetting, environments, run_setting
 from gqlib.engine import runs as engine_runs
@@ -152,3 +153,13 @@ class TestStudy:
             for end in (f"GQ(0, λ) printed, {target}", "GQ(1, λ) printed"):
                 middle = scores["mountain_car", f"GQ(½, λ) printed, {target}"]
                 assert paired_difference(middle, scores["mountain_car", end]).low > 0.0
+
+
+def test_one_command_makes_all_parts(monkeypatch):
+    made = []
+    monkeypatch.setattr(cli, "_make", lambda experiments, arguments: made.extend(one.name for one in experiments))
+    assert cli.main(["reproduce", "today"]) == 0
+    parts = ("sigma", "figure1", "collision", "search", "control")
+    assert made == ["today", *(f"today-{part}" for part in parts)]
+    assert cli.main(["reproduce", "today-control"]) == 0
+    assert made[6:] == ["today-control"]
