@@ -97,16 +97,18 @@ def test_special_cases_are_the_same_bits():
     assert (weights("watkins", lam=0.9) != weights("expected_sarsa", lam=0.9)).any()
 
 
+@pytest.fixture(scope="module")
+def results():
+    return load_results(RESULTS.format("today-control"))
+
+
+@pytest.fixture(scope="module")
+def scores(results):
+    places = zip(results["task"].values.tolist(), results["row"].values.tolist(), strict=True)
+    return dict(zip(places, results["score"].values.astype(float), strict=True))
+
+
 class TestStudy:
-    @pytest.fixture(scope="class")
-    def results(self):
-        return load_results(RESULTS.format("today-control"))
-
-    @pytest.fixture(scope="class")
-    def scores(self, results):
-        places = zip(results["task"].values.tolist(), results["row"].values.tolist(), strict=True)
-        return dict(zip(places, results["score"].values.astype(float), strict=True))
-
     def test_every_row_has_as_many_cells_and_the_search_other_seeds(self):
         assert {len(set(cells_of(row))) for row in ROWS} == {48}
         search, result = load_experiment("today-search"), load_experiment("today-control")
