@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("words", nargs="*", metavar="WORD", help="only claims that have all of these words somewhere")
     claims.add_argument("--verdict", metavar="V", help="only claims with this verdict")
     claims.add_argument("--section", metavar="S", help="only claims of this section, as in --section 4.3")
-    claims.add_argument("--source", default="paper", metavar="S", help="paper (default), or successor: from its abstract")
+    claims.add_argument("--source", default="paper", metavar="S", help="paper (default), or successor (its abstract)")
     claims.add_argument("--json", action="store_true", help="print JSON")
 
     bench = command(_bench, "measure the engine, as ratios; ends with 1 if a bar is missed")

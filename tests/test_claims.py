@@ -1,6 +1,7 @@
 """The register of claims is well formed, covers the paper, and its evidence exists."""
 
 import ast
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from gqlib.claims import VERDICTS, count_verdicts, count_weights, load_claims, render
+from gqlib.cli import main
 from gqlib.edition.paper import NUMBERED_ITEMS
 
 ROOT = Path(__file__).parents[1]
@@ -70,6 +72,13 @@ def test_what_the_successor_says_is_kept_apart():
     assert {claim.section for claim in SUCCESSOR} == {"Abstract of the successor"}
     assert {claim.verdict for claim in SUCCESSOR} <= {"definition", "underspecified"}
     assert not any(claim.items for claim in SUCCESSOR)
+
+
+def test_the_command_prints_the_successors_entries_when_asked(capsys):
+    main(["claims", "--source", "successor", "--json"])
+    assert [claim["id"] for claim in json.loads(capsys.readouterr().out)] == [claim.id for claim in SUCCESSOR]
+    assert main(["claims", "--source", "rumour"]) == 2
+    assert "source is 'rumour'" in capsys.readouterr().err
 
 
 def test_counts_add_up():

@@ -43,7 +43,12 @@ def test_it_covers():
 
 @pytest.mark.parametrize(
     ("strata", "said"),
-    [([], "strata is empty"), ([[1.0]], "strata holds 1 runs"), ([np.ones((3, 2))], r"shape \(3, 2\)"), (3, "strata is 3")],
+    [
+        ([], "strata is empty"),
+        ([[1.0]], "strata holds 1 runs"),
+        ([np.ones((3, 2))], r"shape \(3, 2\)"),
+        (3, "strata is 3"),
+    ],
 )
 def test_refusals_name_the_argument(strata, said):
     with pytest.raises(ValueError, match=said):

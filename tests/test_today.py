@@ -221,11 +221,12 @@ class TestSuccessor:
         assert 0.98 < min(ratios.values()) < 1.0 < max(ratios.values()) < 1.2
 
 
-class TestCollision:
-    @pytest.fixture(scope="class")
-    def data(self):
-        return load_results(RESULTS.format("today-collision"))
+@pytest.fixture(scope="module")
+def data():
+    return load_results(RESULTS.format("today-collision"))
 
+
+class TestCollision:
     def test_the_file_holds_every_setting_once(self, data):
         experiment = load_experiment("today-collision")
         assert data["key"].values.tolist() == [setting.key for setting in experiment.settings]

@@ -45,7 +45,8 @@ def map_rows(maps: xarray.Dataset, problem: str) -> dict[str, dict[str, list[Any
     --------
     >>> import xarray
     >>> coords = {"problem": ("setting", ["star"]), "method": ("setting", ["TD(λ)"]), "lam": ("setting", [0.4])}
-    >>> data = {"abscissa": (("setting", "run", "eta"), [[[0.1, -0.1]]]), "error": (("setting", "run", "eta"), [[[2.0, 2.0]]])}
+    >>> dims = ("setting", "run", "eta")
+    >>> data = {"abscissa": (dims, [[[0.1, -0.1]]]), "error": (dims, [[[2.0, 2.0]]])}
     >>> map_rows(xarray.Dataset(data, coords | {"eta": [1.0, 8.0]}), "star")
     {'TD(λ)': {'lams': [0.4], 'stable': [[0, 1]], 'errors': [2.0]}}
     """
@@ -76,9 +77,9 @@ def map_explorable(maps: xarray.Dataset) -> Explorable:
         problems,
         "Pick a method by its button; problem and η are above.",
         "Method × λ at the problem and the ratio η that you set. A number is the value error of the fixed point where "
-        "the mean of the method converges; a cross on shaded ground says that it does not. For ABTD the column is ζ. "
-        "Beside it, the error against λ of the method that you pick (line; dots where it is stable) and of TD(λ) or, "
-        "on pairs, Tree Backup(λ) (dashed).",
+        "the mean of the method converges; a cross on shaded ground says that it does not. (On the star and the two "
+        "states all rewards are zero, and so is every error.) For ABTD the column is ζ. Beside it, the error against λ "
+        "of the method that you pick (line; dots where stable) and of TD(λ) or, on pairs, Tree Backup(λ) (dashed).",
         (
             Preset("the star at η = 1", {"eta": 1.0}, "star"),
             Preset("the paper's two states", {"eta": 1.0}, "two-state"),

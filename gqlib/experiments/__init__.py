@@ -7,7 +7,8 @@
 ``coders``        the same with tiles that are drawn for each run, by two coders
 ``tuning``        every method on the car at step sizes of its own: the search, and what it chose
 ``retuning``      the search once more, with tiles that are drawn for each run
-``today``         what is used today: exact maps, Figure 1 of the TDRC paper
+``today``         what is used today: exact maps, Figure 1 of the TDRC paper, Collision in runs
+``today_control`` the same in control: the search for step sizes, and what it chose
 ``kept``          what results keep of the car's runs, and the measures that follow
 ``reports``       a few lines of text about a result, and the cases of the tables
 """
