@@ -47,6 +47,7 @@ __all__ = [
     "control_search_rltoolkit",
     "retuned",
     "retuned_choices",
+    "retuned_grid",
     "retuned_rows",
     "retuned_scores",
     "retuned_setting",
@@ -76,7 +77,14 @@ def retuned_rows() -> Iterator[Row]:
                 yield from ({"method": method, "target": target, "p": p, "sigma": sigma} for sigma in sigmas)
 
 
-def _grid(row: Row) -> ControlGrid:
+def retuned_grid(row: Row) -> ControlGrid:
+    """The 35 cells of a row.
+
+    Examples
+    --------
+    >>> len(list(retuned_grid(next(retuned_rows())).cells()))
+    35
+    """
     if row["method"] == "semi-gradient":
         return ControlGrid(**row, memory=MEMORY, alphas=RIVAL_ALPHAS, etas=(0.0,))
     slow = row["target"] == "greedy" and row["sigma"] == 0.0
@@ -99,7 +107,7 @@ def control_search_rltoolkit() -> Experiment:
         name="control-search-rltoolkit",
         title="Mountain car: the search for step sizes with the coder that the paper names",
         function="control grid",
-        settings=tuple(_grid(row) for row in retuned_rows()),
+        settings=tuple(retuned_grid(row) for row in retuned_rows()),
         runs=SEARCH_RUNS,
         seed=SEARCH_SEED,
         version=str(ENGINE_VERSION),
@@ -126,7 +134,7 @@ def retuned_choices(search: xarray.Dataset) -> dict[str, tuple[float, float]]:
         raise ValueError("search lacks settings; it should be the whole result of control-search-rltoolkit")
     found = {}
     for row, steps in zip(retuned_rows(), search["steps_total"].values.mean(axis=1), strict=True):
-        best = list(_grid(row).cells())[int(steps.argmin())]
+        best = list(retuned_grid(row).cells())[int(steps.argmin())]
         found[row_name(row)] = (best.alpha, best.eta)
     return found
 
