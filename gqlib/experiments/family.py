@@ -17,11 +17,12 @@ of it with tiles that are drawn for each run. Here the rest follows. The protoco
    15 cells around it are added; and so on until it has none. No optimum is left on an edge.
 4. *Search* on the seed of both searches before, five runs of a cell, each with tiles of its own. The rule is the same:
    the smallest mean number of steps over all episodes, a diverged run counted at the step limit from there on.
-5. *Results*: 100 fresh runs on the seed of Table 2 at the chosen cell, all paired: every row of GQ, constant and
-   dynamic, and every semi-gradient row. Of the corrected GQ, which is slow because it learns late, the row of each p
-   that did best in its search: that is the rival.
-6. *Families*: for each kind of σ, nine σ inside against both ends in six panels, Holm over 54; GQ at the σ that did
-   best in the search against each rival.
+5. *Results*: 100 fresh runs on the seed of Table 2 at the chosen cell, all paired. A σ inside whose best cell needed
+   more than twice the steps of the better end, in the search, is given up: it is not run, and has the p-value 1.
+   Beside GQ the rivals: Sarsa(λ), Expected Sarsa(λ), and for each panel the *twin*, the semi-gradient learner at the
+   σ inside that did best in the search, and the corrected GQ at the σ that did best in its own.
+6. *Families*: for each kind of σ, constant and dynamic, nine σ inside against both ends in six panels, Holm over 54;
+   GQ at the σ inside that did best in the search against each rival.
 """
 
 from __future__ import annotations
