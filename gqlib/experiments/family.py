@@ -1,48 +1,54 @@
 r"""The search for step sizes with drawn tiles, for the whole family: every σ, constant and dynamic, and every rival.
 
 `gqlib.experiments.tuning` searched the whole family with one hash of tiles3; `gqlib.experiments.retuning` searched part
-of it with tiles that are drawn for each run. Here the rest follows. The protocol, written down before its runs:
+of it with tiles that are drawn for each run. Here the rest follows, and a second stage: where one run in seven is
+stuck, the mean of five runs mostly counts stuck runs, and the smallest of many such means is a lottery. (That was shown
+by a referee, on Sarsa(λ), while the first stage ran; none of its outcomes had been looked at.) The protocol, written
+down before its runs:
 
 1. *Rows*: GQ(σ, λ) for both target policies, three sizes p and σ = 0, 0.1, …, 1; the corrected GQ(σ, λ) for the greedy
-   target; semi-gradient Q(σ, λ), which is Sarsa(λ) at σ = 1 and Expected Sarsa(λ) at σ = 0 with the ε-greedy target.
-   At σ = 1 the target policy plays no part in GQ and in the semi-gradient learner, and one row serves both. A dynamic
-   σ ~ N(m, 0.01²), m = 0.1, …, 0.9, takes the step sizes of its mean m: noise of 0.01 in σ changes which runs one gets
-   and not how good they are, and with five runs of a cell a search of its own would mostly add luck.
+   target and σ = 0, ½, 1; semi-gradient Q(σ, λ), which is Sarsa(λ) at σ = 1 and Expected Sarsa(λ) at σ = 0 with the
+   ε-greedy target, and otherwise the *twin* of GQ. At σ = 1 the target policy plays no part in GQ and in the
+   semi-gradient learner, and one row serves both. A dynamic σ ~ N(m, 0.01²), m = 0.1, …, 0.9, takes the step sizes of
+   its mean m: noise of 0.01 in σ changes which runs one gets and not how good they are.
 2. *Ladders*: α and η have the values of `ALPHA_LADDER` and `ETA_LADDER`, which go far beyond any cell that was ever
    best; a learner with one step size has a finer ladder. Below η = 2⁻¹⁰ there is nothing to look for: the correction
    vanishes, and the limit is the semi-gradient row.
-3. *Windows*: a row that was searched with drawn tiles begins with its 35 cells of then, any other with 15 cells, three
-   α and five η (or 15 values of the one step size), around the choice of the search with one hash, which had covered
-   the whole plane. If the best cell so far has a neighbour, one rung up or down either ladder, that was not searched,
-   15 cells around it are added; and so on until it has none. No optimum is left on an edge.
-4. *Search* on the seed of both searches before, five runs of a cell, each with tiles of its own. The rule is the same:
-   the smallest mean number of steps over all episodes, a diverged run counted at the step limit from there on.
-5. *Results*: 100 fresh runs on the seed of Table 2 at the chosen cell, all paired. A σ inside whose best cell needed
-   more than twice the steps of the better end, in the search, is given up: it is not run, and has the p-value 1.
-   Beside GQ the rivals: Sarsa(λ), Expected Sarsa(λ), and for each panel the *twin*, the semi-gradient learner at the
-   σ inside that did best in the search, and the corrected GQ at the σ that did best in its own.
-6. *Families*: for each kind of σ, constant and dynamic, nine σ inside against both ends in six panels, Holm over 54;
-   GQ at the σ inside that did best in the search against each rival.
+3. *First stage*: a row that was searched with drawn tiles begins with its 35 cells of then, any other with 15 cells,
+   three α and five η (or 15 values of the one step size), around the choice of the search with one hash, which had
+   covered the whole plane. If the best cell so far has a neighbour, one rung up or down either ladder, that was not
+   searched, 15 cells around it are added; and so on until it has none. No optimum is left on an edge. Five runs of a
+   cell, each with tiles of its own, on the seed of both searches before; best is the smallest mean number of steps over
+   all episodes, a diverged run counted at the step limit from there on.
+4. A σ inside whose best cell needed more than twice the steps of the better end is *given up*: it is not run again, and
+   in the end has the p-value 1.
+5. *Second stage*: the ten best cells of every other row, 50 runs of each on a third seed; the smallest mean is chosen.
+   The same for every rival. The twin has the σ inside at which GQ did best here; of the corrected GQ only the σ that
+   did best in the first stage goes on, since it is slow.
+6. *Results*: 100 fresh runs of every choice on a fourth seed, all paired.
+7. *Families*: for each kind of σ, constant and dynamic, nine σ inside against both ends in six panels, Holm over 54;
+   GQ at the σ inside that did best in the second stage against each rival.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.grids import ControlGrid
 from gqlib.control.setting import TARGETS, ControlSetting
-from gqlib.experiments.mountain_car import TABLE_SIZES, control_experiment
+from gqlib.experiments.mountain_car import TABLE_SIZES, control_experiment, dynamic_fields
 from gqlib.experiments.retuning import MEMORY, retuned_grid, retuned_rows
 from gqlib.experiments.tuning import SEARCH_RUNS, SEARCH_SEED, TENTHS, chosen, row_name
+from gqlib.stats.ends import paired_p_values
 from gqlib.sweeps.sweep import Experiment
 
 if TYPE_CHECKING:
@@ -53,13 +59,23 @@ if TYPE_CHECKING:
 __all__ = [
     "ALPHA_LADDER",
     "ETA_LADDER",
+    "PLACES",
     "RIVAL_LADDER",
+    "Outcome",
+    "best_row",
+    "control_family",
+    "control_finals",
     "control_search_family",
-    "family_paths",
+    "family_p_values",
     "family_rows",
+    "family_scores",
+    "family_setting",
+    "final_outcomes",
+    "given_up",
     "neighbours",
+    "outcomes",
     "row_windows",
-    "search_paths",
+    "search_outcomes",
     "window",
 ]
 
@@ -68,24 +84,100 @@ ALPHA_LADDER = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.00
 # fmt: on
 ETA_LADDER = tuple(2.0**k for k in range(-10, 13, 2))
 RIVAL_LADDER = tuple(float(f"{0.0005 * 80 ** (k / 34):.3g}") for k in range(-34, 69))  # with the 35 of `retuning`
-WIDE_ALPHAS, WIDE_ETAS, RIVALS = 3, 5, 15  # cells of a window
+WINDOW, RIVAL_WINDOW = (3, 5), (15, 1)  # values of α and η, 15 cells
+PLACES = tuple(product(TARGETS, TABLE_SIZES))
+CORRECTED_SIGMAS = (0.0, 0.5, 1.0)
+HOPELESS = 2.0
+FINALISTS, FINAL_RUNS, FINAL_SEED, RESULT_SEED = 10, 50, 5302, 3019
 
 Row = dict[str, Any]  # fields of a setting, without step sizes
 Cell = tuple[float, float]  # α and η
 
 
-def family_rows() -> Iterator[Row]:
-    """Yield the rows.
+class Outcome(NamedTuple):
+    """What the search found for a row.
+
+    Parameters
+    ----------
+    path : tuple of (α, η)
+        The best cell after each window of the first stage.
+    lowest : float
+        Steps per episode at the last of them.
+    finalists : tuple of (α, η)
+        The best cells of the first stage, best first; none if the row goes no further.
+    choice : (α, η)
+        The best of them in the second stage, or the last of the path.
+    steps : float
+        Steps per episode at the choice, where it was chosen.
 
     Examples
     --------
-    >>> len(list(family_rows())), next(family_rows())
-    (159, {'method': 'gradient', 'target': 'greedy', 'p': 512, 'sigma': 0.0})
+    >>> Outcome(((0.01, 0.25),), 300.0).choice
+    (nan, nan)
     """
-    for method, targets in (("gradient", TARGETS), ("corrected", TARGETS[:1]), ("semi-gradient", TARGETS)):
-        for target, p, sigma in product(targets, TABLE_SIZES, TENTHS):
-            if method == "corrected" or sigma < 1.0 or target != "greedy":
-                yield {"method": method, "target": target, "p": p, "sigma": sigma}
+
+    path: tuple[Cell, ...]
+    lowest: float
+    finalists: tuple[Cell, ...] = ()
+    choice: Cell = (math.nan, math.nan)
+    steps: float = math.nan
+
+
+def _row(method: str, place: tuple[str, int], sigma: float) -> Row:
+    """The row of a panel; at σ = 1 the target policy plays no part in GQ and in the semi-gradient learner."""
+    target = place[0] if method == "corrected" or sigma < 1.0 else TARGETS[1]
+    return {"method": method, "target": target, "p": place[1], "sigma": sigma}
+
+
+def _first_rows() -> Iterator[Row]:
+    """The rows that are known beforehand."""
+    for place, sigma in product(PLACES, TENTHS):
+        if sigma < 1.0 or place[0] != "greedy":
+            yield _row("gradient", place, sigma)
+    yield from (_row("corrected", ("greedy", p), sigma) for p, sigma in product(TABLE_SIZES, CORRECTED_SIGMAS))
+    yield from (_row("semi-gradient", (TARGETS[1], p), sigma) for p, sigma in product(TABLE_SIZES, (0.0, 1.0)))
+
+
+def family_rows() -> list[Row]:
+    """Return the rows that were searched: those known beforehand, then the twins that were missing.
+
+    Examples
+    --------
+    >>> family_rows()[0]
+    {'method': 'gradient', 'target': 'greedy', 'p': 512, 'sigma': 0.0}
+    """
+    rows = list(_first_rows())
+    return rows + [row for row in map(_twin, PLACES) if row not in rows]
+
+
+def _twin(place: tuple[str, int]) -> Row:
+    return {**best_row("gradient", place), "method": "semi-gradient"}
+
+
+def best_row(method: str, place: tuple[str, int], found: Mapping[str, Outcome] | None = None) -> Row:
+    """Return the row of a panel that did best in the search: GQ with σ inside, or corrected GQ at any σ.
+
+    Parameters
+    ----------
+    method : {"gradient", "corrected"}
+    place : tuple
+        One of `PLACES`; the corrected method has the greedy target in any case.
+    found : dict, optional
+        What the search found, by default `outcomes`.
+
+    Examples
+    --------
+    >>> best_row("gradient", ("greedy", 512))["method"]
+    'gradient'
+    """
+    check.choice("method", method, ("gradient", "corrected"))
+    target, p = check.choice("place", place, PLACES)
+    found = outcomes() if found is None else found
+    if method == "corrected":
+        rows = [_row("corrected", (TARGETS[0], p), sigma) for sigma in CORRECTED_SIGMAS]
+        return min(rows, key=lambda row: found[row_name(row)].lowest)
+    rows = [_row("gradient", (target, p), sigma) for sigma in TENTHS[1:-1]]
+    return min((row for row in rows if not given_up(row, found)), key=lambda row: found[row_name(row)].steps)
 
 
 def _ladders(row: Row) -> tuple[Sequence[float], Sequence[float]]:
@@ -109,13 +201,21 @@ def window(row: Row, cell: Cell) -> ControlGrid:
 
     Examples
     --------
-    >>> window(next(family_rows()), (0.005, 0.001)).etas
+    >>> window(family_rows()[0], (0.005, 0.001)).etas
     (0.0009765625, 0.00390625, 0.015625, 0.0625, 0.25)
     """
-    alphas, etas = _ladders(row)
-    widths = (RIVALS, 1) if row["method"] == "semi-gradient" else (WIDE_ALPHAS, WIDE_ETAS)
-    around = {"alphas": _around(alphas, cell[0], widths[0]), "etas": _around(etas, cell[1], widths[1])}
-    return ControlGrid(**row, memory=MEMORY, **around)
+    row_name(row)
+    widths = RIVAL_WINDOW if row["method"] == "semi-gradient" else WINDOW
+    parts = zip(_ladders(row), _positive(row, cell), widths, strict=True)
+    alphas, etas = (_around(ladder, value, width) for ladder, value, width in parts)
+    return ControlGrid(**row, memory=MEMORY, alphas=alphas, etas=etas)
+
+
+def _positive(row: Row, cell: Cell) -> Cell:
+    alpha, eta = check.array("cell", cell, (2,)).tolist()
+    check.scalar("cell[0]", alpha, low=0.0, open_low=True)
+    check.scalar("cell[1]", eta, low=0.0, open_low=row["method"] != "semi-gradient")
+    return alpha, eta
 
 
 def neighbours(row: Row, cell: Cell) -> set[Cell]:
@@ -123,24 +223,23 @@ def neighbours(row: Row, cell: Cell) -> set[Cell]:
 
     Examples
     --------
-    >>> sorted(neighbours(next(family_rows()), (0.005, ETA_LADDER[0])))
+    >>> sorted(neighbours(family_rows()[0], (0.005, ETA_LADDER[0])))
     [(0.002, 0.0009765625), (0.005, 0.00390625), (0.01, 0.0009765625)]
     """
+    row_name(row)
     alphas, etas = _ladders(row)
-    i, j = _rung(alphas, cell[0]), _rung(etas, cell[1])
+    i, j = (_rung(ladder, value) for ladder, value in zip((alphas, etas), _positive(row, cell), strict=True))
     near = ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1))
     return {(alphas[a], etas[b]) for a, b in near if 0 <= a < len(alphas) and 0 <= b < len(etas)}
 
 
-def _first(row: Row) -> ControlGrid:
+def _first_window(row: Row) -> ControlGrid:
     """Where the search of a row begins: its 35 cells of the second search, or a window around the first choice."""
-    if row in list(retuned_rows()):
-        return retuned_grid(row)
-    return window(row, chosen()["all"][row_name(row)])
+    return retuned_grid(row) if row in list(retuned_rows()) else window(row, chosen()["all"][row_name(row)])
 
 
 def row_windows(row: Row, path: Sequence[Cell]) -> list[ControlGrid]:
-    """The cells of a row, given the best cell after each of its windows: a further window where that had an edge.
+    """The cells of a row, given the best cell after each of its windows: one more wherever that had an edge.
 
     Examples
     --------
@@ -148,7 +247,9 @@ def row_windows(row: Row, path: Sequence[Cell]) -> list[ControlGrid]:
     >>> len(row_windows(row, [(0.005, 1.0)])), len(row_windows(row, [(0.02, 1.0), (0.02, 1.0)]))
     (1, 2)
     """
-    grids = [_first(row)]
+    if row_name(row) not in chosen()["all"]:
+        raise ValueError(f"row is {check.brief(row)}; it should be one of `gqlib.experiments.tuning.rows`")
+    grids = [_first_window(row)]
     for cell in path:
         searched = {(one.alpha, one.eta) for grid in grids for one in grid.cells()}
         if not neighbours(row, cell) <= searched:
@@ -157,24 +258,39 @@ def row_windows(row: Row, path: Sequence[Cell]) -> list[ControlGrid]:
 
 
 @cache
-def family_paths() -> dict[str, list[Cell]]:
-    """Return the best cell of each row after each of its windows, as written down in ``family_chosen.json``.
+def outcomes() -> dict[str, Outcome]:
+    """Return what the search found, by name of a row, as written down in ``family_chosen.json``.
 
-    A test applies the rule (`search_paths`) to the committed searches and compares.
+    A test applies the rules (`search_outcomes`, `final_outcomes`) to the committed searches and compares.
+
+    Examples
+    --------
+    >>> len(outcomes()) == len(family_rows())
+    True
     """
     written = json.loads(files("gqlib.experiments").joinpath("family_chosen.json").read_text(encoding="utf-8"))
-    return {name: [(alpha, eta) for alpha, eta in path] for name, path in written.items()}
+    pairs = {name: [tuple(map(tuple, part)) for part in (path, ten)] for name, (path, _, ten, *_) in written.items()}
+    return {
+        name: Outcome(pairs[name][0], lowest, pairs[name][1], tuple(choice), steps)
+        for name, (_, lowest, _, choice, steps) in written.items()
+    }
 
 
 def control_search_family() -> Experiment:
-    """Every window of every row, but for those of the search before."""
+    """The first stage: every window of every row, but for those of the search before.
+
+    Examples
+    --------
+    >>> {len(list(grid.cells())) for grid in control_search_family().settings}
+    {15}
+    """
     from gqlib.fast import ENGINE_VERSION
 
     before = {retuned_grid(row).key for row in retuned_rows()}
-    grids = [grid for row in family_rows() for grid in row_windows(row, family_paths().get(row_name(row), []))]
+    grids = [grid for row in family_rows() for grid in row_windows(row, outcomes()[row_name(row)].path)]
     return Experiment(
         name="control-search-family",
-        title="Mountain car: the search for step sizes with drawn tiles, for the whole family",
+        title="Mountain car: the search for step sizes with drawn tiles, first stage",
         function="control grid",
         settings=tuple(grid for grid in grids if grid.key not in before),
         runs=SEARCH_RUNS,
@@ -185,18 +301,173 @@ def control_search_family() -> Experiment:
     )
 
 
-def search_paths(*searches: xarray.Dataset) -> dict[str, list[Cell]]:
-    """Apply the rule: name of a row to its best cell after each window, as far as the searches go."""
+def search_outcomes(rows: Sequence[Row], *searches: xarray.Dataset) -> dict[str, Outcome]:
+    """Apply the rules of the first stage.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Rows, e.g. `family_rows`.
+    *searches : xarray.Dataset
+        The results of ``control-search-rltoolkit`` and ``control-search-family``.
+    """
     steps: dict[str, Array] = {}
     for dataset in searches:
         check.labelled("searches", dataset, "key", "steps_total")
-        steps |= dict(zip(dataset["key"].values.tolist(), dataset["steps_total"].values.mean(axis=1), strict=True))
-    found: dict[str, list[Cell]] = {}
-    for row in family_rows():
-        path: list[Cell] = found.setdefault(row_name(row), [])
-        score: dict[Cell, float] = {}
-        while len(grids := row_windows(row, path)) > len(path) and grids[-1].key in steps:
-            cells = [(cell.alpha, cell.eta) for cell in grids[-1].cells()]
-            score |= dict(zip(cells, steps[grids[-1].key].tolist(), strict=True))
-            path.append(min(score, key=lambda cell: score[cell]))
+        means = dataset["steps_total"].values.mean(axis=1)
+        steps |= dict(zip(dataset["key"].values.tolist(), means, strict=True))
+    return {row_name(row): _followed(row, steps) for row in rows}
+
+
+def _followed(row: Row, steps: Mapping[str, Array]) -> Outcome:
+    path: list[Cell] = []
+    score: dict[Cell, float] = {}
+    while len(grids := row_windows(row, path)) > len(path):
+        if grids[-1].key not in steps:
+            raise ValueError(f"searches lack {row_name(row)!r}; they should be whole results")
+        cells = [(cell.alpha, cell.eta) for cell in grids[-1].cells()]
+        score |= dict(zip(cells, (steps[grids[-1].key] / grids[0].episodes).tolist(), strict=True))
+        path.append(min(score, key=lambda cell: score[cell]))
+    best = tuple(sorted(score, key=lambda cell: score[cell])[:FINALISTS])
+    return Outcome(tuple(path), score[path[-1]], best)
+
+
+def final_outcomes(found: Mapping[str, Outcome], finals: xarray.Dataset) -> dict[str, Outcome]:
+    """Apply the rule of the second stage to what the first found; rows without runs there go no further."""
+    check.labelled("finals", finals, "key", "score")
+    score = dict(zip(finals["key"].values.tolist(), finals["score"].values.mean(axis=1).tolist(), strict=True))
+    rows = {row_name(row): row for row in (*_first_rows(), *(_semi(row) for row in _first_rows()))}
+    result = {}
+    for name, one in found.items():
+        ten = [score.get(_at(rows[name], cell).key, math.nan) for cell in one.finalists]
+        if np.isfinite(ten).all():
+            best = int(np.argmin(ten))
+            result[name] = one._replace(choice=one.finalists[best], steps=ten[best])
+        else:
+            result[name] = one._replace(finalists=(), choice=one.path[-1], steps=one.lowest)
+    return result
+
+
+def _semi(row: Row) -> Row:
+    return {**row, "method": "semi-gradient"}
+
+
+def _at(row: Row, cell: Cell) -> ControlSetting:
+    return ControlSetting(**row, alpha=cell[0], eta=cell[1], memory=MEMORY)
+
+
+def control_finals() -> Experiment:
+    """The second stage: the best cells of the first, with more runs, on another seed.
+
+    Examples
+    --------
+    >>> control_finals().runs
+    50
+    """
+    settings = [_at(row, cell) for row in family_rows() for cell in outcomes()[row_name(row)].finalists]
+    return control_experiment(
+        "control-finals",
+        "Mountain car: the search for step sizes with drawn tiles, second stage",
+        tuple(settings),
+        summary="control totals",
+        runs=FINAL_RUNS,
+        seed=FINAL_SEED,
+    )
+
+
+def given_up(row: Row, found: Mapping[str, Outcome] | None = None) -> bool:
+    """Whether a σ inside needed more than twice the steps of the better end, in the first stage.
+
+    Parameters
+    ----------
+    row : dict
+        A row of GQ, constant or dynamic.
+    found : dict, optional
+        What the search found, by default `outcomes`.
+
+    Examples
+    --------
+    >>> given_up({"method": "gradient", "target": "epsilon-greedy", "p": 512, "sigma": 0.8})
+    False
+    """
+    found = outcomes() if found is None else found
+    name = row_name(_constant(row))
+    if name not in found or row["method"] != "gradient":
+        raise ValueError(f"row is {check.brief(row)}; it should be one of GQ among `family_rows`")
+    ends = [found[row_name(_row("gradient", (row["target"], row["p"]), end))].lowest for end in (0.0, 1.0)]
+    return 0.0 < row["sigma"] < 1.0 and found[name].lowest > HOPELESS * min(ends)
+
+
+def _constant(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != "sigma_noise"}
+
+
+def family_setting(row: Row) -> ControlSetting:
+    """A row, or its dynamic counterpart, at the step sizes that the search chose for it.
+
+    Examples
+    --------
+    >>> family_setting(family_rows()[0]).memory
+    'rltoolkit'
+    """
+    name = row_name(_constant(row)) if isinstance(row, dict) else ""
+    if name not in outcomes():
+        raise ValueError(f"row is {check.brief(row)}; it should be one of `family_rows`, or that with sigma_noise")
+    return _at(row, outcomes()[name].choice)
+
+
+def _inside(place: tuple[str, int], *, dynamic: bool) -> list[Row]:
+    noise = dynamic_fields(0.5)[0] if dynamic else {}
+    return [{**noise, **_row("gradient", place, sigma)} for sigma in TENTHS[1:-1]]
+
+
+def control_family() -> Experiment:
+    """Every row that went through both stages, at its choice, on fresh seeds; and its dynamic counterpart.
+
+    Examples
+    --------
+    >>> control_family().runs
+    100
+    """
+    rows = [row for row in family_rows() if outcomes()[row_name(row)].finalists]
+    rows += [row for place in PLACES for row in _inside(place, dynamic=True) if not given_up(row)]
+    return control_experiment(
+        "control-family",
+        "Mountain car: every method at the step sizes that the search with drawn tiles chose for it",
+        tuple(map(family_setting, rows)),
+        summary="control totals",
+        seed=RESULT_SEED,
+    )
+
+
+def family_scores(dataset: xarray.Dataset, row: Row) -> Array:
+    """Return the mean steps per episode of each run of a row at its chosen step sizes, (runs,).
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        The result of ``control-family``, with scores (`gqlib.experiments.kept.with_scores`).
+    row : dict
+        One of `family_rows`, or its dynamic counterpart, that is not given up.
+    """
+    check.labelled("dataset", dataset, "key", "score")
+    key, keys = family_setting(row).key, dataset["key"].values.tolist()
+    if key not in keys:
+        raise ValueError(f"row is {check.brief(row)}; it should be one that control-family holds, and dataset its result")
+    return np.asarray(dataset["score"].values[keys.index(key)])
+
+
+def family_p_values(dataset: xarray.Dataset, *, dynamic: bool = False) -> Array:
+    """Return the p-value of "better than both ends" for each panel and σ inside, (6, 9), not corrected.
+
+    It is the larger of two one-sided paired ones, and 1 for a row that is given up.
+    """
+    check.flag("dynamic", dynamic)
+    found = np.ones((len(PLACES), len(TENTHS) - 2))
+    for k, place in enumerate(PLACES):
+        ends = [family_scores(dataset, _row("gradient", place, end)) for end in (0.0, 1.0)]
+        for j, row in enumerate(_inside(place, dynamic=dynamic)):
+            if not given_up(row):
+                scores = family_scores(dataset, row)
+                found[k, j] = max(float(paired_p_values(scores, end)) for end in ends)
     return found
