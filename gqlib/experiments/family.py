@@ -22,9 +22,9 @@ down before its runs:
    all episodes, a diverged run counted at the step limit from there on.
 4. A σ inside whose best cell needed more than twice the steps of the better end is *given up*: it is not run again, and
    in the end has the p-value 1.
-5. *Second stage*: the ten best cells of every other row, 50 runs of each on a third seed; the smallest mean is chosen.
-   The same for every rival. The twin has the σ inside at which GQ did best here; of the corrected GQ only the σ that
-   did best in the first stage goes on, since it is slow.
+5. *Second stage*: the six best cells of every other row, 40 runs of each on a third seed; the smallest mean is chosen.
+   A rival with one step size has ten cells. The twin has the σ inside at which GQ did best here; of the corrected GQ
+   only the σ that did best in the first stage goes on, since it is slow.
 6. *Results*: 100 fresh runs of every choice on a fourth seed, all paired.
 7. *Families*: for each kind of σ, constant and dynamic, nine σ inside against both ends in six panels, Holm over 54;
    GQ at the σ inside that did best in the second stage against each rival.
@@ -88,7 +88,8 @@ WINDOW, RIVAL_WINDOW = (3, 5), (15, 1)  # values of α and η, 15 cells
 PLACES = tuple(product(TARGETS, TABLE_SIZES))
 CORRECTED_SIGMAS = (0.0, 0.5, 1.0)
 HOPELESS = 2.0
-FINALISTS, FINAL_RUNS, FINAL_SEED, RESULT_SEED = 10, 50, 5302, 3019
+FINALISTS = {"gradient": 6, "corrected": 6, "semi-gradient": 10}
+FINAL_RUNS, FINAL_SEED, RESULT_SEED = 40, 5302, 3019
 
 Row = dict[str, Any]  # fields of a setting, without step sizes
 Cell = tuple[float, float]  # α and η
@@ -328,7 +329,7 @@ def _followed(row: Row, steps: Mapping[str, Array]) -> Outcome:
         cells = [(cell.alpha, cell.eta) for cell in grids[-1].cells()]
         score |= dict(zip(cells, (steps[grids[-1].key] / grids[0].episodes).tolist(), strict=True))
         path.append(min(score, key=lambda cell: score[cell]))
-    best = tuple(sorted(score, key=lambda cell: score[cell])[:FINALISTS])
+    best = tuple(sorted(score, key=lambda cell: score[cell])[: FINALISTS[row["method"]]])
     return Outcome(tuple(path), score[path[-1]], best)
 
 
@@ -362,7 +363,7 @@ def control_finals() -> Experiment:
     Examples
     --------
     >>> control_finals().runs
-    50
+    40
     """
     settings = [_at(row, cell) for row in family_rows() for cell in outcomes()[row_name(row)].finalists]
     return control_experiment(
