@@ -44,7 +44,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.grids import ControlGrid
-from gqlib.control.setting import TARGETS, ControlSetting
+from gqlib.control.setting import METHODS, TARGETS, ControlSetting
 from gqlib.experiments.mountain_car import TABLE_SIZES, control_experiment, dynamic_fields
 from gqlib.experiments.retuning import MEMORY, retuned_grid, retuned_rows
 from gqlib.experiments.tuning import SEARCH_RUNS, SEARCH_SEED, TENTHS, chosen, row_name
@@ -74,6 +74,7 @@ __all__ = [
     "given_up",
     "neighbours",
     "outcomes",
+    "panel_row",
     "row_windows",
     "search_outcomes",
     "window",
@@ -124,8 +125,23 @@ class Outcome(NamedTuple):
     steps: float = math.nan
 
 
-def _row(method: str, place: tuple[str, int], sigma: float) -> Row:
-    """The row of a panel; at σ = 1 the target policy plays no part in GQ and in the semi-gradient learner."""
+def _panel(place: tuple[str, int]) -> tuple[str, int]:
+    if not isinstance(place, tuple) or place not in PLACES:
+        raise ValueError(f"place is {check.brief(place)}; it should be one of {PLACES}")
+    return place
+
+
+def panel_row(method: str, place: tuple[str, int], sigma: float) -> Row:
+    """Return the row of a panel; at σ = 1 the target policy plays no part in GQ and in the semi-gradient learner.
+
+    Examples
+    --------
+    >>> panel_row("semi-gradient", ("greedy", 512), 1.0)["target"]
+    'epsilon-greedy'
+    """
+    check.choice("method", method, METHODS)
+    _panel(place)
+    sigma = check.scalar("sigma", sigma, low=0.0, high=1.0)
     target = place[0] if method == "corrected" or sigma < 1.0 else TARGETS[1]
     return {"method": method, "target": target, "p": place[1], "sigma": sigma}
 
@@ -134,9 +150,9 @@ def _first_rows() -> Iterator[Row]:
     """The rows that are known beforehand."""
     for place, sigma in product(PLACES, TENTHS):
         if sigma < 1.0 or place[0] != "greedy":
-            yield _row("gradient", place, sigma)
-    yield from (_row("corrected", ("greedy", p), sigma) for p, sigma in product(TABLE_SIZES, CORRECTED_SIGMAS))
-    yield from (_row("semi-gradient", (TARGETS[1], p), sigma) for p, sigma in product(TABLE_SIZES, (0.0, 1.0)))
+            yield panel_row("gradient", place, sigma)
+    yield from (panel_row("corrected", ("greedy", p), sigma) for p, sigma in product(TABLE_SIZES, CORRECTED_SIGMAS))
+    yield from (panel_row("semi-gradient", (TARGETS[1], p), sigma) for p, sigma in product(TABLE_SIZES, (0.0, 1.0)))
 
 
 def family_rows() -> list[Row]:
@@ -172,12 +188,12 @@ def best_row(method: str, place: tuple[str, int], found: Mapping[str, Outcome] |
     'gradient'
     """
     check.choice("method", method, ("gradient", "corrected"))
-    target, p = check.choice("place", place, PLACES)
+    target, p = _panel(place)
     found = outcomes() if found is None else found
     if method == "corrected":
-        rows = [_row("corrected", (TARGETS[0], p), sigma) for sigma in CORRECTED_SIGMAS]
+        rows = [panel_row("corrected", (TARGETS[0], p), sigma) for sigma in CORRECTED_SIGMAS]
         return min(rows, key=lambda row: found[row_name(row)].lowest)
-    rows = [_row("gradient", (target, p), sigma) for sigma in TENTHS[1:-1]]
+    rows = [panel_row("gradient", (target, p), sigma) for sigma in TENTHS[1:-1]]
     return min((row for row in rows if not given_up(row, found)), key=lambda row: found[row_name(row)].steps)
 
 
@@ -395,7 +411,7 @@ def given_up(row: Row, found: Mapping[str, Outcome] | None = None) -> bool:
     name = row_name(_constant(row))
     if name not in found or row["method"] != "gradient":
         raise ValueError(f"row is {check.brief(row)}; it should be one of GQ among `family_rows`")
-    ends = [found[row_name(_row("gradient", (row["target"], row["p"]), end))].lowest for end in (0.0, 1.0)]
+    ends = [found[row_name(panel_row("gradient", (row["target"], row["p"]), end))].lowest for end in (0.0, 1.0)]
     return 0.0 < row["sigma"] < 1.0 and found[name].lowest > HOPELESS * min(ends)
 
 
@@ -419,7 +435,7 @@ def family_setting(row: Row) -> ControlSetting:
 
 def _inside(place: tuple[str, int], *, dynamic: bool) -> list[Row]:
     noise = dynamic_fields(0.5)[0] if dynamic else {}
-    return [{**noise, **_row("gradient", place, sigma)} for sigma in TENTHS[1:-1]]
+    return [{**noise, **panel_row("gradient", place, sigma)} for sigma in TENTHS[1:-1]]
 
 
 def control_family() -> Experiment:
@@ -466,7 +482,7 @@ def family_p_values(dataset: xarray.Dataset, *, dynamic: bool = False) -> Array:
     check.flag("dynamic", dynamic)
     found = np.ones((len(PLACES), len(TENTHS) - 2))
     for k, place in enumerate(PLACES):
-        ends = [family_scores(dataset, _row("gradient", place, end)) for end in (0.0, 1.0)]
+        ends = [family_scores(dataset, panel_row("gradient", place, end)) for end in (0.0, 1.0)]
         for j, row in enumerate(_inside(place, dynamic=dynamic)):
             if not given_up(row):
                 scores = family_scores(dataset, row)
