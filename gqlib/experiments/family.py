@@ -23,8 +23,9 @@ down before its runs:
 4. A σ inside whose best cell needed more than twice the steps of the better end is *given up*: it is not run again, and
    in the end has the p-value 1.
 5. *Second stage*: the six best cells of every other row, 40 runs of each on a third seed; the smallest mean is chosen.
-   A rival with one step size has ten cells. The twin has the σ inside at which GQ did best here; of the corrected GQ
-   only the σ that did best in the first stage goes on, since it is slow.
+   A rival with one step size has ten cells. If the choice has a neighbour that no stage has seen, that joins this one,
+   and so on. The twin has the σ inside at which GQ did best here; of the corrected GQ only the σ that did best in the
+   first stage goes on, since it is slow.
 6. *Results*: 100 fresh runs of every choice on a fourth seed, all paired.
 7. *Families*: for each kind of σ, constant and dynamic, nine σ inside against both ends in six panels, Holm over 54;
    GQ at the σ inside that did best in the second stage against each rival.
@@ -106,7 +107,7 @@ class Outcome(NamedTuple):
     lowest : float
         Steps per episode at the last of them.
     finalists : tuple of (α, η)
-        The best cells of the first stage, best first; none if the row goes no further.
+        The best cells of the first stage, best first, and neighbours that were added; none if the row goes no further.
     choice : (α, η)
         The best of them in the second stage, or the last of the path.
     steps : float
@@ -354,15 +355,21 @@ def final_outcomes(found: Mapping[str, Outcome], finals: xarray.Dataset) -> dict
     check.labelled("finals", finals, "key", "score")
     score = dict(zip(finals["key"].values.tolist(), finals["score"].values.mean(axis=1).tolist(), strict=True))
     rows = {row_name(row): row for row in (*_first_rows(), *(_semi(row) for row in _first_rows()))}
-    result = {}
-    for name, one in found.items():
-        ten = [score.get(_at(rows[name], cell).key, math.nan) for cell in one.finalists]
-        if np.isfinite(ten).all():
-            best = int(np.argmin(ten))
-            result[name] = one._replace(choice=one.finalists[best], steps=ten[best])
-        else:
-            result[name] = one._replace(finalists=(), choice=one.path[-1], steps=one.lowest)
-    return result
+    return {name: _finished(rows[name], one, score) for name, one in found.items()}
+
+
+def _finished(row: Row, one: Outcome, score: Mapping[str, float]) -> Outcome:
+    steps = {cell: score.get(_at(row, cell).key, math.nan) for cell in one.finalists}
+    if not np.isfinite(list(steps.values())).all():
+        return one._replace(finalists=(), choice=one.path[-1], steps=one.lowest)
+    searched = {(cell.alpha, cell.eta) for grid in row_windows(row, one.path) for cell in grid.cells()}
+    while new := sorted(neighbours(row, min(steps, key=steps.__getitem__)) - searched - set(steps)):
+        for cell in new:
+            if _at(row, cell).key not in score:
+                raise ValueError(f"finals lack {cell} of {row_name(row)!r}; they should be the whole of control-finals")
+            steps[cell] = score[_at(row, cell).key]
+    choice = min(steps, key=steps.__getitem__)
+    return one._replace(finalists=tuple(steps), choice=choice, steps=steps[choice])
 
 
 def _semi(row: Row) -> Row:
