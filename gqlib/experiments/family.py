@@ -7,7 +7,7 @@ by a referee, on Sarsa(λ), while the first stage ran; none of its outcomes had 
 down before its runs:
 
 1. *Rows*: GQ(σ, λ) for both target policies, three sizes p and σ = 0, 0.1, …, 1; the corrected GQ(σ, λ) for the greedy
-   target and σ = 0, ½, 1; semi-gradient Q(σ, λ), which is Sarsa(λ) at σ = 1 and Expected Sarsa(λ) at σ = 0 with the
+   target and the same σ; semi-gradient Q(σ, λ), which is Sarsa(λ) at σ = 1 and Expected Sarsa(λ) at σ = 0 with the
    ε-greedy target, and otherwise the *twin* of GQ. At σ = 1 the target policy plays no part in GQ and in the
    semi-gradient learner, and one row serves both. A dynamic σ ~ N(m, 0.01²), m = 0.1, …, 0.9, takes the step sizes of
    its mean m: noise of 0.01 in σ changes which runs one gets and not how good they are.
@@ -88,7 +88,6 @@ ETA_LADDER = tuple(2.0**k for k in range(-10, 13, 2))
 RIVAL_LADDER = tuple(float(f"{0.0005 * 80 ** (k / 34):.3g}") for k in range(-34, 69))  # with the 35 of `retuning`
 WINDOW, RIVAL_WINDOW = (3, 5), (15, 1)  # values of α and η, 15 cells
 PLACES = tuple(product(TARGETS, TABLE_SIZES))
-CORRECTED_SIGMAS = (0.0, 0.5, 1.0)
 HOPELESS = 2.0
 FINALISTS = {"gradient": 6, "corrected": 6, "semi-gradient": 10}
 FINAL_RUNS, FINAL_SEED, RESULT_SEED = 40, 5302, 3019
@@ -152,7 +151,7 @@ def _first_rows() -> Iterator[Row]:
     for place, sigma in product(PLACES, TENTHS):
         if sigma < 1.0 or place[0] != "greedy":
             yield panel_row("gradient", place, sigma)
-    yield from (panel_row("corrected", ("greedy", p), sigma) for p, sigma in product(TABLE_SIZES, CORRECTED_SIGMAS))
+    yield from (panel_row("corrected", ("greedy", p), sigma) for p, sigma in product(TABLE_SIZES, TENTHS))
     yield from (panel_row("semi-gradient", (TARGETS[1], p), sigma) for p, sigma in product(TABLE_SIZES, (0.0, 1.0)))
 
 
@@ -192,7 +191,7 @@ def best_row(method: str, place: tuple[str, int], found: Mapping[str, Outcome] |
     target, p = _panel(place)
     found = outcomes() if found is None else found
     if method == "corrected":
-        rows = [panel_row("corrected", (TARGETS[0], p), sigma) for sigma in CORRECTED_SIGMAS]
+        rows = [panel_row("corrected", (TARGETS[0], p), sigma) for sigma in TENTHS]
         return min(rows, key=lambda row: found[row_name(row)].lowest)
     rows = [panel_row("gradient", (target, p), sigma) for sigma in TENTHS[1:-1]]
     return min((row for row in rows if not given_up(row, found)), key=lambda row: found[row_name(row)].steps)
@@ -328,6 +327,16 @@ def search_outcomes(rows: Sequence[Row], *searches: xarray.Dataset) -> dict[str,
         Rows, e.g. `family_rows`.
     *searches : xarray.Dataset
         The results of ``control-search-rltoolkit`` and ``control-search-family``.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> row = {"method": "gradient", "target": "greedy", "p": 512, "sigma": 0.5}
+    >>> (grid,), steps = row_windows(row, []), np.full((1, 1, 15), 800)
+    >>> steps[0, 0, 7] = 400  # the middle of the window is best
+    >>> data = xarray.Dataset({"steps_total": (("setting", "run", "cell"), steps)})
+    >>> search_outcomes([row], data.assign_coords(key=("setting", [grid.key])))[row_name(row)].lowest
+    1.0
     """
     steps: dict[str, Array] = {}
     for dataset in searches:
@@ -351,7 +360,25 @@ def _followed(row: Row, steps: Mapping[str, Array]) -> Outcome:
 
 
 def final_outcomes(found: Mapping[str, Outcome], finals: xarray.Dataset) -> dict[str, Outcome]:
-    """Apply the rule of the second stage to what the first found; rows without runs there go no further."""
+    """Apply the rule of the second stage to what the first found; rows without runs there go no further.
+
+    Parameters
+    ----------
+    found : dict
+        The outcomes of the first stage, by name of a row.
+    finals : xarray.Dataset
+        The result of ``control-finals``, with scores (`gqlib.experiments.kept.with_scores`).
+
+    Examples
+    --------
+    >>> import xarray
+    >>> row = {"method": "gradient", "target": "greedy", "p": 512, "sigma": 0.5}
+    >>> cell = list(row_windows(row, [])[0].cells())[7]
+    >>> found = {row_name(row): Outcome(((cell.alpha, cell.eta),), 300.0, ((cell.alpha, cell.eta),))}
+    >>> data = xarray.Dataset({"score": (("setting", "run"), [[310.0, 330.0]])})
+    >>> final_outcomes(found, data.assign_coords(key=("setting", [cell.key])))[row_name(row)].steps
+    320.0
+    """
     check.labelled("finals", finals, "key", "score")
     score = dict(zip(finals["key"].values.tolist(), finals["score"].values.mean(axis=1).tolist(), strict=True))
     rows = {row_name(row): row for row in (*_first_rows(), *(_semi(row) for row in _first_rows()))}
@@ -473,11 +500,21 @@ def family_scores(dataset: xarray.Dataset, row: Row) -> Array:
         The result of ``control-family``, with scores (`gqlib.experiments.kept.with_scores`).
     row : dict
         One of `family_rows`, or its dynamic counterpart, that is not given up.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> keys = [setting.key for setting in control_family().settings]
+    >>> data = xarray.Dataset({"score": (("setting", "run"), np.zeros((len(keys), 4)))})
+    >>> family_scores(data.assign_coords(key=("setting", keys)), family_rows()[0]).shape
+    (4,)
     """
     check.labelled("dataset", dataset, "key", "score")
     key, keys = family_setting(row).key, dataset["key"].values.tolist()
     if key not in keys:
-        raise ValueError(f"row is {check.brief(row)}; it should be one that control-family holds, and dataset its result")
+        raise ValueError(
+            f"row is {check.brief(row)}; it should be one that control-family holds, and dataset its result"
+        )
     return np.asarray(dataset["score"].values[keys.index(key)])
 
 
@@ -485,6 +522,21 @@ def family_p_values(dataset: xarray.Dataset, *, dynamic: bool = False) -> Array:
     """Return the p-value of "better than both ends" for each panel and σ inside, (6, 9), not corrected.
 
     It is the larger of two one-sided paired ones, and 1 for a row that is given up.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        As in `family_scores`.
+    dynamic : bool
+        Whether σ inside is drawn from N(m, 0.01²).
+
+    Examples
+    --------
+    >>> import xarray
+    >>> keys = [setting.key for setting in control_family().settings]
+    >>> data = xarray.Dataset({"score": (("setting", "run"), np.zeros((len(keys), 4)))})
+    >>> family_p_values(data.assign_coords(key=("setting", keys))).shape
+    (6, 9)
     """
     check.flag("dynamic", dynamic)
     found = np.ones((len(PLACES), len(TENTHS) - 2))

@@ -47,6 +47,7 @@ __all__ = [
     "control_grid",
     "dynamic_fields",
     "fig4",
+    "fig4_lagged",
     "fig5",
     "fixed_fields",
     "open_choices",
@@ -167,6 +168,7 @@ def fig4() -> Experiment:
     semi_gradient = control_grid(fixed_fields(*FIXED_SIGMAS), method=("semi-gradient",), **common)
     return control_experiment(
         "fig4",
+    "fig4_lagged",
         "Figure 4: mountain car, learning curves",
         gradient + semi_gradient,
         summary="control with spread",
@@ -285,6 +287,26 @@ def sensitivity_by_cell() -> Experiment:
         "Sensitivity to what the paper leaves open",
         settings,
         finish="open choices",
+        summary="control totals",
+    )
+
+
+def fig4_lagged() -> Experiment:
+    """Return Figure 4 with Algorithm 1 as printed, the lagged v: on-policy, p = 1024, α = 0.002, tiles drawn per run.
+
+    The sensitivity study has one σ inside, and one σ cannot say whether another takes its place.
+
+    Examples
+    --------
+    >>> len(fig4_lagged().settings)  # both ends and the five means of Figure 4
+    7
+    """
+    sigmas = [*fixed_fields(0.0), *dynamic_fields(*FEW_MEANS), *fixed_fields(1.0)]
+    fields = {"alpha": 0.002, "p": 1024, "target": TARGETS[1], "memory": "rltoolkit", "v": "lagged"}
+    return control_experiment(
+        "fig4-lagged",
+        "Figure 4 with Algorithm 1 as printed",
+        control_grid(sigmas, **{name: (value,) for name, value in fields.items()}),
         summary="control totals",
     )
 

@@ -94,6 +94,7 @@ TABLE: dict[str, dict[str, str]] = {
         "fig3-lambdas": "gqlib.experiments.figure3:fig3_lambdas",
         "fig3-kind": "gqlib.experiments.figure3:fig3_kind",
         "fig4": f"{_CAR}:fig4",
+        "fig4-lagged": f"{_CAR}:fig4_lagged",
         "fig5": f"{_CAR}:fig5",
         "table1": f"{_CAR}:table1",
         "table2": f"{_CAR}:table2",
