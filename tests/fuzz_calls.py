@@ -289,10 +289,13 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "experiments.tuning.choices": {"search": lambda: tuning_search("search"), "wide": lambda: tuning_search("wide")},
     "experiments.tuning.tuned_scores": {"dataset": tuned, "dynamic": False, "method": "gradient"}
     | {"target": "greedy", "p": 512},
-    "experiments.retuning.retuned_setting": {"row": ROW | {"sigma": 0.6}},
-    "experiments.retuning.retuned_choices": {"search": lambda: tuning_search("search-rltoolkit")},
-    "experiments.retuning.retuned_scores": {"dataset": lambda: tuned("retuned"), "method": "gradient"}
-    | {"target": "greedy", "p": 512, "sigma": 0.6},
+    "experiments.retuning.retuned_grid": {"row": ROW | {"sigma": 0.6}},
+    **{f"experiments.family.{name}": {"row": ROW, "cell": (0.005, 0.25)} for name in ("window", "neighbours")},
+    "experiments.family.row_windows": {"row": ROW, "path": [(0.005, 0.25)]},
+    **{f"experiments.family.{name}": {"row": ROW} for name in ("family_setting", "given_up")},
+    "experiments.family.best_row": {"method": "gradient", "place": ("greedy", 512)},
+    "experiments.family.family_scores": {"dataset": lambda: tuned("family"), "row": ROW},
+    "experiments.family.family_p_values": {"dataset": lambda: tuned("family")},
     "stats.intervals.bounded_interval": {"low": 0.0, "high": 8.0},
     "fast.own.Learner": {"start": lambda: float, "step": lambda: max},
     "engine.coders.Tiles": {"low": (0.0, 0.0), "high": (1.0, 1.0), "tiles": (2, 2), "tilings": 4},

@@ -32,6 +32,7 @@ from scipy.linalg import expm
 from gqlib.domains import two_state
 from gqlib.edition import explore
 from gqlib.stability import joint_matrix, spectral_abscissa
+from gqlib.stats import case_null
 
 pytestmark = pytest.mark.slow
 
@@ -341,6 +342,19 @@ def test_time_scales_shows_the_librarys_numbers(live, sigma, lam, gamma, exponen
     joint = joint_matrix(two_state(gamma).problem, sigma, lam, 10.0**exponent)
     assert four_digits(numbers(figure, "abscissa"), spectral_abscissa(joint))
     assert verdict(figure) == ("stable" if spectral_abscissa(joint) < 0 else "unstable")
+
+
+@needs_browser
+@pytest.mark.parametrize(("share", "cells", "n"), [(42.2, 6, 49), (42.2, 1, 49), (80.0, 6, 9), (0.0, 2, 20)])
+def test_cases_under_the_null_show_the_librarys_numbers(book, live, share, cells, n):
+    assert page_of(book, "null").name == "overall.html"
+    _, figure = live("null")
+    put(figure, share=share, cells=cells, n=n)
+    null, count = case_null(n, cells), round(share * n * cells / 100)
+    assert numbers(figure, "count").tolist() == [count, n * cells]
+    assert four_digits(numbers(figure, "expected"), null.mean)
+    assert four_digits(numbers(figure, "sd"), 100 * null.share_sd)
+    assert four_digits(numbers(figure, "verdict"), null.p_value(count))
 
 
 @needs_browser

@@ -9,7 +9,7 @@ import pytest
 import xarray
 from scipy import stats
 
-from gqlib.experiments import load_experiment, retuning, tuning
+from gqlib.experiments import load_experiment, tuning
 from gqlib.experiments import mountain_car as experiments
 from gqlib.experiments.coders import CODERS, both_coders, table_totals
 from gqlib.experiments.kept import with_scores
@@ -35,7 +35,7 @@ def totals(drawn):
     return {key: table_totals(drawn, **dict(zip(("memory", "target", "alpha", "p"), key, strict=True))) for key in keys}
 
 
-@pytest.mark.parametrize("name", ["coders", "control-tuned-rltoolkit", "control-retuned"])
+@pytest.mark.parametrize("name", ["coders", "control-tuned-rltoolkit"])
 def test_committed_results_are_what_this_code_makes(name):
     data, plan = load_results(RESULTS / f"{name}.npz"), load_experiment(name)
     assert data.attrs["version"] == str(ENGINE_VERSION) == plan.version
@@ -255,55 +255,3 @@ def test_with_drawn_hashes_the_semi_gradient_learner_diverges_where_gq_does_not(
         assert (semi[:low] > 0.6).all()
         assert (semi[low:] == 0).all()
         assert (gq[:low] == 0).all()
-
-
-@pytest.fixture(scope="module")
-def second():
-    """The second search, and its results."""
-    return (
-        load_results(RESULTS / "control-search-rltoolkit.npz"),
-        with_scores(load_results(RESULTS / "control-retuned.npz")),
-    )
-
-
-def test_the_second_search_is_what_this_code_makes_and_its_choices_follow_by_the_rule(second):
-    search, results = second
-    plan = load_experiment("control-search-rltoolkit")
-    assert (search.attrs["seed"], search.attrs["runs"], search.attrs["version"]) == (plan.seed, plan.runs, plan.version)
-    assert search["key"].values.tolist() == [setting.key for setting in plan.settings]
-    verify_sample(search, 1, np.random.default_rng(19))
-    assert retuning.retuned_choices(search) == retuning.retuned()
-    assert search.attrs["seed"] != results.attrs["seed"]
-
-
-def test_with_step_sizes_searched_on_drawn_tiles(second):
-    """Against both ends at 512 and 2048 with the greedy target; against Sarsa(λ) in five panels of six."""
-    search, results = second
-    lowest = search["steps_total"].values.mean(axis=1).min(axis=1)
-    lowest = dict(zip((tuning.row_name(row) for row in retuning.retuned_rows()), lowest, strict=True))
-    p_values, won, beaten = [], set(), set()
-    for target, p in product(experiments.TARGETS, experiments.TABLE_SIZES):
-        row = {"target": target, "p": p}
-        gq = {s: retuning.retuned_scores(results, method="gradient", sigma=s, **row) for s in (0.0, 0.6, 0.8, 1.0)}
-        p_values += [max(stats.ttest_rel(gq[s], gq[end], alternative="less").pvalue for end in (0.0, 1.0))
-                     for s in retuning.INSIDE]  # fmt: skip
-        best = min(retuning.INSIDE, key=lambda s: lowest[tuning.row_name(row | {"method": "gradient", "sigma": s})])
-        sarsa, twin = (retuning.retuned_scores(results, method="semi-gradient", sigma=s, **row) for s in (1.0, best))
-        gap = paired_difference(gq[best], sarsa)
-        assert gap.low < 0
-        if gap.high < 0:
-            won.add((target, p))
-        if paired_difference(gq[best], twin).high < 0:
-            beaten.add((target, p))
-    assert (holm(p_values) <= 0.05).tolist() == [True, False, False, False, True, True] + [False] * 6
-    assert won == set(product(experiments.TARGETS, experiments.TABLE_SIZES)) - {("epsilon-greedy", 512)}
-    assert beaten == {("epsilon-greedy", 512), ("epsilon-greedy", 1024)}
-
-
-def test_a_row_that_was_not_searched_for_is_refused(second):
-    with pytest.raises(ValueError, match="row is"):
-        retuning.retuned_setting({"method": "gradient", "target": "greedy", "p": 512, "sigma": 0.5})
-    with pytest.raises(ValueError, match="lacks the row"):
-        retuning.retuned_scores(second[1].isel(setting=[0]), method="gradient", target="greedy", p=512, sigma=0.6)
-    with pytest.raises(ValueError, match="whole result of control-search-rltoolkit"):
-        retuning.retuned_choices(second[0].isel(setting=[0]))

@@ -6,7 +6,8 @@
 ``mountain_car``  Figures 4 and 5, Tables 1 and 2, the sensitivity study
 ``coders``        the same with tiles that are drawn for each run, by two coders
 ``tuning``        every method on the car at step sizes of its own: the search, and what it chose
-``retuning``      the search once more, with tiles that are drawn for each run
+``retuning``      the search once more, with tiles that are drawn for each run: the first rows
+``family``        the same for every σ and rival, in two stages, and what it chose
 ``today``         what is used today: exact maps, Figure 1 of the TDRC paper, Collision in runs
 ``today_control`` the same in control: the search for step sizes, and what it chose
 ``kept``          what results keep of the car's runs, and the measures that follow
