@@ -327,6 +327,10 @@ LETTERS = """() => {
   }
   return found;
 }"""
+# Displayed formulas that are wider than their column, where a desk leaves room: one has to scroll to read them.
+LONG = """() => [...document.querySelectorAll('mjx-container[display="true"]')]
+  .filter((formula) => formula.clientWidth && formula.scrollWidth > formula.clientWidth + 1)
+  .map((formula) => formula.closest("[id]")?.id)"""
 STOPS = """() => ({
   formulas: document.querySelectorAll("mjx-container[tabindex]").length,
   all: [...document.querySelectorAll("a[href], button, input, select, summary, textarea, [tabindex]")]
@@ -358,13 +362,14 @@ def look(book, browser):
         page.goto((book / f"{name}.html").as_uri())
         settle(page)
         page.add_style_tag(content=NO_MOTION)
-        found = {"errors": errors, "outside": outside, "cut": {}, "wide": {}, "letters": {}, "grounds": {}}
+        found = {"errors": errors, "outside": outside, "cut": {}, "wide": {}, "long": {}, "letters": {}, "grounds": {}}
         found |= {"prose": page.evaluate(PROSE), "stops": page.evaluate(STOPS)}
         found["bare"] = page.locator("svg.gq-drawing:not([aria-label]), svg.gq-drawing[aria-label='']").count()
         for width, size in WIDTHS.items():
             page.set_viewport_size(size)
             found["cut"][width] = page.evaluate(CUT, width > PHONE["width"])
             found["wide"][width] = page.evaluate("document.documentElement.scrollWidth")
+            found["long"][width] = page.evaluate(LONG) if width > PHONE["width"] else []
             found["letters"][width, "light"] = page.evaluate(LETTERS)
         page.set_viewport_size(DESK)
         for theme in THEMES:
@@ -391,6 +396,11 @@ def test_nothing_is_cut_off(look, name):
 @every_page
 def test_no_page_is_wider_than_its_window(look, name):
     assert {width: wide for width, wide in look(name)["wide"].items() if wide > width} == {}
+
+
+@every_page
+def test_formulas_fit_their_column(look, name):
+    assert {width: long for width, long in look(name)["long"].items() if long} == {}
 
 
 @every_page
