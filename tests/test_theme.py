@@ -263,6 +263,25 @@ def test_labels_of_the_bibliography_are_those_of_the_text():
     assert found == ["Sutton and Barto, 2018", "van Seijen, 2009", "A et al., 2001", "Sutton"]
 
 
+NO_ADDRESS = {  # or none that we could look up
+    "bertsekas1996neuro", "dann2014policy", "lakshminarayanan2017stability", "maei2011gradient",
+    "mahadevan2026convergence", "precup2000eligibility", "precup2001off", "rummery1994line",
+    "sutton2018reinforcement", "tdrc2020code", "watkins1989learning", "xu2019two",
+}  # fmt: skip
+
+
+def test_the_bibliography_leads_to_what_it_lists():
+    """A DOI, an arXiv number or an address, but for old books, theses, reports and proceedings, which have none."""
+    from pybtex.database import parse_file
+
+    fields = {key: entry.fields for key, entry in parse_file(str(BOOK / "references.bib")).entries.items()}
+    assert {
+        key for key, given in fields.items() if not {"doi", "eprint", "url", "howpublished"} & set(given)
+    } == NO_ADDRESS
+    for kind, form in (("doi", r"10\.\d{4,}/\S+"), ("eprint", r"\d{4}\.\d{5}")):
+        assert [key for key, given in fields.items() if kind in given and not re.fullmatch(form, given[kind])] == []
+
+
 # ---------------------------------------------------------------- pages in a browser
 
 WIDTHS = {1440: {"width": 1440, "height": 900}, DESK["width"]: DESK, PHONE["width"]: PHONE}
