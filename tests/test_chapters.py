@@ -64,6 +64,10 @@ def test_every_figure_has_name_caption_and_alternative_text(path):
         alternative = markup["image"]["alt"]
         assert len(alternative.split()) >= 10, alternative
         assert alternative.strip() not in markup["figure"]["caption"]
+        if re.search(r"\b(black|white)\b", markup["figure"]["caption"], re.IGNORECASE):
+            assert re.search(r"imshow|pcolormesh", cell.source), (
+                "in dark mode ink is light; only a map keeps its colours"
+            )
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

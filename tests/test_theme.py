@@ -263,6 +263,25 @@ def test_labels_of_the_bibliography_are_those_of_the_text():
     assert found == ["Sutton and Barto, 2018", "van Seijen, 2009", "A et al., 2001", "Sutton"]
 
 
+NO_ADDRESS = {  # or none that we could look up
+    "bertsekas1996neuro", "dann2014policy", "lakshminarayanan2017stability", "maei2011gradient",
+    "mahadevan2026convergence", "precup2000eligibility", "precup2001off", "rummery1994line",
+    "sutton2018reinforcement", "tdrc2020code", "watkins1989learning", "xu2019two",
+}  # fmt: skip
+
+
+def test_the_bibliography_leads_to_what_it_lists():
+    """A DOI, an arXiv number or an address, but for old books, theses, reports and proceedings, which have none."""
+    from pybtex.database import parse_file
+
+    fields = {key: entry.fields for key, entry in parse_file(str(BOOK / "references.bib")).entries.items()}
+    assert {
+        key for key, given in fields.items() if not {"doi", "eprint", "url", "howpublished"} & set(given)
+    } == NO_ADDRESS
+    for kind, form in (("doi", r"10\.\d{4,}/\S+"), ("eprint", r"\d{4}\.\d{5}")):
+        assert [key for key, given in fields.items() if kind in given and not re.fullmatch(form, given[kind])] == []
+
+
 # ---------------------------------------------------------------- pages in a browser
 
 WIDTHS = {1440: {"width": 1440, "height": 900}, DESK["width"]: DESK, PHONE["width"]: PHONE}
@@ -326,6 +345,10 @@ LETTERS = """() => {
   }
   return found;
 }"""
+# Displayed formulas that are wider than their column, where a desk leaves room: one has to scroll to read them.
+LONG = """() => [...document.querySelectorAll('mjx-container[display="true"]')]
+  .filter((formula) => formula.clientWidth && formula.scrollWidth > formula.clientWidth + 1)
+  .map((formula) => formula.closest("[id]")?.id)"""
 STOPS = """() => ({
   formulas: document.querySelectorAll("mjx-container[tabindex]").length,
   all: [...document.querySelectorAll("a[href], button, input, select, summary, textarea, [tabindex]")]
@@ -357,13 +380,14 @@ def look(book, browser):
         page.goto((book / f"{name}.html").as_uri())
         settle(page)
         page.add_style_tag(content=NO_MOTION)
-        found = {"errors": errors, "outside": outside, "cut": {}, "wide": {}, "letters": {}, "grounds": {}}
+        found = {"errors": errors, "outside": outside, "cut": {}, "wide": {}, "long": {}, "letters": {}, "grounds": {}}
         found |= {"prose": page.evaluate(PROSE), "stops": page.evaluate(STOPS)}
         found["bare"] = page.locator("svg.gq-drawing:not([aria-label]), svg.gq-drawing[aria-label='']").count()
         for width, size in WIDTHS.items():
             page.set_viewport_size(size)
             found["cut"][width] = page.evaluate(CUT, width > PHONE["width"])
             found["wide"][width] = page.evaluate("document.documentElement.scrollWidth")
+            found["long"][width] = page.evaluate(LONG) if width > PHONE["width"] else []
             found["letters"][width, "light"] = page.evaluate(LETTERS)
         page.set_viewport_size(DESK)
         for theme in THEMES:
@@ -389,6 +413,11 @@ def test_nothing_is_cut_off(look, name):
 @every_page
 def test_no_page_is_wider_than_its_window(look, name):
     assert {width: wide for width, wide in look(name)["wide"].items() if wide > width} == {}
+
+
+@every_page
+def test_formulas_fit_their_column(look, name):
+    assert {width: long for width, long in look(name)["long"].items() if long} == {}
 
 
 @every_page
