@@ -46,8 +46,8 @@ class PredictionResult(ByValue):
     (True, [False, False, False], [0.5, 0.5, 0.5])
     >>> result.mspbe().shape, result.empirical_mspbe(seed=0).shape
     ((3, 3), (3, 3))
-    >>> result
-    PredictionResult(gq on Boyan's chain, 3 runs of 2,000 steps, 0 diverged runs)
+    >>> repr(result).endswith("gamma=0.99), 3 runs of 2,000 steps, 0 diverged runs)")
+    True
     """
 
     setting: PredictionSetting

@@ -8,6 +8,7 @@ in a module or in a cell of a notebook, makes another fingerprint, and the kerne
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -128,5 +129,6 @@ def keep(kernel: Any) -> Any:
             def _index_key(self, sig: Any, codegen: Any) -> Any:
                 return sig, codegen.magic_tuple(), mark
 
-        kernel._cache = ByFingerprint(kernel.py_func)
+        with contextlib.suppress(RuntimeError):  # there is no place for it on this disk
+            kernel._cache = ByFingerprint(kernel.py_func)
     return kernel
