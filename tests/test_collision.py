@@ -66,3 +66,19 @@ def test_features_are_those_of_the_literature():
     np.testing.assert_array_equal(plain.tables.phi[1:6, 0], np.eye(5))
     assert plain.name == "five_state_walk(tabular)"
     np.testing.assert_array_equal(plain.chain.transitions.sum(axis=2), 1.0)
+
+
+def test_collision_has_the_features_that_are_given_and_starts_in_four_states():
+    phi = collision_features(np.random.default_rng(3))
+    assert phi.dtype == np.float64
+    domain = collision(phi)
+    np.testing.assert_array_equal(domain.tables.phi[:8, 0], phi)
+    np.testing.assert_array_equal(domain.tables.phi[8], 0.0)
+    np.testing.assert_array_equal(domain.theta0, np.zeros(6))
+    np.testing.assert_array_equal(domain.chain.start, [0.25] * 4 + [0.0] * 5)
+    np.testing.assert_array_equal(domain.chain.transitions.sum(axis=2), 1.0)
+    assert domain.name == "collision"
+    with pytest.raises(ValueError, match=r"^rng is "):
+        collision_features(3)
+    with pytest.raises(ValueError, match=r"^features has shape \(7, 2\)"):
+        collision(np.ones((7, 2)))
