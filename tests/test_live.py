@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import threading
@@ -263,7 +264,7 @@ def test_what_the_button_says_was_measured():
     measured = json.loads((LIVE / "seconds.json").read_text(encoding="utf-8"))
     assert set(measured["seconds"]) <= {path.stem for path in (ROOT / "book").glob("*.ipynb")}
     assert pack.seconds(FIRST) == measured["seconds"][FIRST] > 0
-    assert pack.seconds("a new chapter") == max(measured["seconds"].values())
+    assert pack.seconds("a new chapter") == statistics.median_low(measured["seconds"].values())
 
 
 @packed
