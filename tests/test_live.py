@@ -277,7 +277,7 @@ def test_the_size_on_the_button_is_that_of_the_files():
     for name, told in manifest["chapters"].items():
         groups = set().union(*(pack.kernel.groups(source(cell), known) for cell in record(name)))
         files = {*always, f"chapter-{name}"}.union(*(manifest["groups"][group]["files"] for group in groups))
-        assert told == {"megabytes": round(sum(map(size, files)) / 1e6), "seconds": pack.seconds(name)}, name
+        assert told["megabytes"] == round(sum(map(size, files)) / 1e6), name
 
 
 # In the browser.
