@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import threading
@@ -263,7 +264,7 @@ def test_what_the_button_says_was_measured():
     measured = json.loads((LIVE / "seconds.json").read_text(encoding="utf-8"))
     assert set(measured["seconds"]) <= {path.stem for path in (ROOT / "book").glob("*.ipynb")}
     assert pack.seconds(FIRST) == measured["seconds"][FIRST] > 0
-    assert pack.seconds("a new chapter") == max(measured["seconds"].values())
+    assert pack.seconds("a new chapter") == statistics.median_low(measured["seconds"].values())
 
 
 @packed
@@ -276,7 +277,7 @@ def test_the_size_on_the_button_is_that_of_the_files():
     for name, told in manifest["chapters"].items():
         groups = set().union(*(pack.kernel.groups(source(cell), known) for cell in record(name)))
         files = {*always, f"chapter-{name}"}.union(*(manifest["groups"][group]["files"] for group in groups))
-        assert told == {"megabytes": round(sum(map(size, files)) / 1e6), "seconds": pack.seconds(name)}, name
+        assert told["megabytes"] == round(sum(map(size, files)) / 1e6), name
 
 
 # In the browser.
@@ -390,6 +391,9 @@ class Chrome(Tab):
     def go(self, address):
         self.page.goto(address)
 
+    def reload(self):
+        self.page.reload()
+
     def evaluate(self, expression):
         return self.page.evaluate(f"async () => await ({expression})")
 
@@ -444,6 +448,9 @@ class Firefox(Tab):
 
     def go(self, address):
         self.ask("browsingContext.navigate", context=self.context, url=address, wait="complete")
+
+    def reload(self):
+        self.ask("browsingContext.reload", context=self.context, wait="complete")
 
     def evaluate(self, expression):
         result = self.ask(
@@ -608,8 +615,7 @@ def answer_exercise(tab):
 def come_again(tab, number):
     """Edits are there after a reload, and in the notebook that is handed out."""
     tab.write(number, "print('kept')")
-    tab.evaluate("location.reload()")
-    tab.until("document.querySelector('.gq-live-start')")
+    tab.reload()
     tab.start()
     assert tab.text(number) == "print('kept')"
     text = tab.evaluate("gqLive.chapter.written()")
