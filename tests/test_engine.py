@@ -126,8 +126,8 @@ def test_true_online_sarsa_is_the_online_lambda_return():
     np.testing.assert_allclose(found.theta[0], history[-1], atol=1e-12)
 
 
-def test_qrc_is_the_ridged_gradient_with_a_cut_trace():
-    """Written out on the walk, from the equations of the module."""
+def test_qrc_is_that_of_its_authors():
+    """Written out on the walk as in their published program: a scalar trace of h, and the gradient of δ."""
     walk, alpha, beta, kappa, lam, gamma = environments.chain(random_walk(5)), 0.05, 0.025, 2.0, 0.8, 0.9
     setting = EngineSetting(
         walk, "qrc", alpha=alpha, eta=0.5, kappa=kappa, lam=lam, gamma=gamma, episodes=6, max_steps=50, epsilon=0.4
@@ -141,19 +141,20 @@ def test_qrc_is_the_ridged_gradient_with_a_cut_trace():
         return greedy, greedy if u >= 0.4 else int(u >= 0.2)
 
     for _ in range(6):
-        trace, state, done = np.zeros(14), walk.start(walk.data, streams.starts), False
+        trace, scalar, state, done = np.zeros(14), 0.0, walk.start(walk.data, streams.starts), False
         greedy, action = choose(state)
         for _ in range(50):
             phi = np.eye(14)[2 * state + action]
-            trace = gamma * lam * (action == greedy) * trace + phi
+            keeps, h = gamma * lam * (action == greedy), phi @ omega
+            trace, scalar = keeps * trace + phi, keeps * scalar + h
             state, reward, done = walk.step(walk.data, state, action, streams.moves)
             best = np.zeros(14)
             if not done:
                 greedy, action = choose(state)
                 best = np.eye(14)[2 * state + greedy]
-            delta, along = reward + gamma * theta @ best - theta @ phi, trace @ omega
-            theta = theta + alpha * (delta * trace - gamma * (1 - lam) * along * best)
-            omega = omega + beta * (delta * trace - (phi @ omega) * phi - kappa * omega)
+            delta, slope = reward + gamma * theta @ best - theta @ phi, gamma * best - phi
+            theta = theta + alpha * (delta * trace - h * phi - scalar * slope)
+            omega = omega + beta * (delta * trace - h * phi - kappa * omega)
             if done:
                 break
     np.testing.assert_allclose(found.theta[0], theta, atol=1e-13)

@@ -20,7 +20,7 @@ def functions(path):
 def test_every_module_with_functions_is_mutated_or_compared():
     free = {name for name, path in MODULES.items() if any(not node.decorator_list for node in functions(path))}
     kernels = {name for name in MODULES if name.startswith("fast/_") and functions(MODULES[name])}
-    compiled = kernels - {"fast/_jit"}  # it says how to compile, in plain Python
+    compiled = kernels - {"fast/_jit", "fast/_kept"}  # they say how to compile and where to keep it, in plain Python
     assert free - set(mutants.SLICES) == set(), "no line in mutants.SLICES says which tests have to notice"
     assert set(mutants.COMPARED) == compiled
     assert set(mutants.SLICES) <= set(MODULES)
@@ -33,7 +33,7 @@ def test_the_tests_that_have_to_notice_exist():
 
 
 # Reached through others alone: what they do with a module's functions has to notice.
-THROUGH_OTHERS = {"__init__", "bench/timing", "rules", "stats/_checks", "tabular/_arguments"}
+THROUGH_OTHERS = {"__init__", "bench/timing", "rules", "stats/_checks", "stats/_told", "tabular/_arguments"}
 
 
 @pytest.mark.parametrize("module", sorted(set(mutants.SLICES) - THROUGH_OTHERS))
@@ -60,7 +60,7 @@ def test_every_survivor_is_of_a_module_that_is_mutated():
 def test_slices_are_modules_or_packages():
     assert mutants.chosen([]) == list(mutants.SLICES)
     assert mutants.chosen(["seeds"]) == ["seeds"]
-    fast = [f"fast/{name}" for name in ("_jit", "own", "prediction", "rng", "tabular")]
+    fast = [f"fast/{name}" for name in ("_jit", "_kept", "own", "prediction", "rng", "tabular")]
     assert mutants.chosen(["fast", "seeds"]) == [*fast, "seeds"]
     with pytest.raises(SystemExit, match="'contro' is no module"):
         mutants.chosen(["contro"])

@@ -113,7 +113,7 @@ class TestStudy:
         assert {len(set(cells_of(row))) for row in ROWS} == {48}
         search, result = load_experiment("today-search"), load_experiment("today-control")
         assert search.seed != result.seed
-        assert (search.runs, result.runs, len(result.settings)) == (5, 100, 48)
+        assert (search.runs, result.runs, len(result.settings)) == (40, 100, 48)
 
     def test_what_is_written_down_is_what_the_rule_chooses(self):
         search = load_results(RESULTS.format("today-search"))

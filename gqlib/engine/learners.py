@@ -16,11 +16,13 @@ reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', �
     expected_sarsa      Expected Sarsa(λ):   δ = R + γθᵀφ̄' − θᵀφ,   θ += αδe
     true_online_sarsa   true online Sarsa(λ) (van Seijen et al. 2016):  e ← γλe + (1 − αγλeᵀφ)φ,
                         θ += α(δ + q − q_old)e − α(q − q_old)φ
-    qrc                 TDRC/QRC(λ) (Ghiassian et al. 2020):  e ← γλ min(1, ρ)e + φ,  δ of Expected Sarsa,
-                        θ += α(δe − γ(1−λ)(eᵀω)φ̄'),   ω += β(δe − (φᵀω)φ − κω)
+    qrc                 QRC(λ) (Elelimy et al. 2025, Eqs. 26–28):  with h = φᵀω and c = min(1, ρ),
+                        e ← γλce + φ,  z ← γλcz + h,  δ of Expected Sarsa,
+                        θ += α(δe − z(γφ̄' − φ) − hφ),   ω += β(δe − hφ − κω);  at λ = 0 QRC (Ghiassian et al. 2020)
     watkins             Q(λ) of Watkins (1989):  e ← γλe + φ after an action that π may take, e ← φ after another,
                         δ of Expected Sarsa,  θ += αδe;  with the greedy target δ has max_a θᵀφ(S', a)
-    greedy_gq           Greedy-GQ (Maei et al. 2010) with the trace of GQ(λ):  e ← γλρe + φ,  the rest as QRC, κ = 0
+    greedy_gq           Greedy-GQ (Maei et al. 2010) with the trace of GQ(λ):  e ← γλρe + φ,  δ of Expected Sarsa,
+                        θ += α(δe − γ(1−λ)(eᵀω)φ̄'),   ω += β(δe − (φᵀω)φ)
     textbook_gq         the textbook's repair (`gqlib.learners.textbook`):  e ← γλ(σρ + (1−σ)π)e + φ,  δ of Expected
                         Sarsa,  θ += α(δe − γ(eᵀω)(φ̄' − λc'φ')),  c' that of A';  for the greedy target, where π is 1
                         if ρ > 0 and else 0
@@ -91,6 +93,11 @@ class Learner:
 @njit(forceinline=True, **COMPILE)
 def _nothing(rates: Any) -> Any:
     return (0.0,)
+
+
+@njit(forceinline=True, **COMPILE)
+def _two(rates: Any) -> Any:
+    return 0.0, 0.0
 
 
 @njit(forceinline=True, **COMPILE)
@@ -202,6 +209,24 @@ def _qrc_before(memory: Any, seen: Any, rates: Any) -> Any:
 @njit(forceinline=True, **COMPILE)
 def _qrc(memory: Any, seen: Any, rates: Any) -> Any:
     delta = seen.reward + rates.gamma * seen.expected - seen.value
+    z = rates.gamma * rates.lam * memory[1] * memory[0] + seen.phi_omega
+    factor = -rates.alpha * rates.gamma * z
+    return (z, min(1.0, seen.rho)), Change(  # z, and c of the next action
+        delta,
+        rates.alpha * delta,
+        rates.beta * delta,
+        0.0,
+        factor * rates.on_greedy,
+        factor * rates.on_each,
+        rates.alpha * (z - seen.phi_omega),
+        0.0,
+        0.0,
+    )
+
+
+@njit(forceinline=True, **COMPILE)
+def _greedy_gq(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.expected - seen.value
     factor = -rates.alpha * rates.gamma * (1.0 - rates.lam) * seen.trace_omega
     return memory, Change(
         delta,
@@ -259,8 +284,8 @@ LEARNERS: dict[str, Learner] = {
     "sarsa": Learner(_nothing, _accumulate, _sarsa, gradient=False),
     "expected_sarsa": Learner(_nothing, _accumulate, _expected_sarsa, gradient=False),
     "true_online_sarsa": Learner(_nothing, _dutch, _true_online, gradient=False, here=True),
-    "qrc": Learner(_nothing, _qrc_before, _qrc, ridge=True),
+    "qrc": Learner(_two, _qrc_before, _qrc, ridge=True, here=True),
     "watkins": Learner(_nothing, _cut_before, _expected_sarsa, gradient=False),
-    "greedy_gq": Learner(_nothing, _ratio_before, _qrc),
+    "greedy_gq": Learner(_nothing, _ratio_before, _greedy_gq),
     "textbook_gq": Learner(_nothing, _textbook_before, _textbook),
 }

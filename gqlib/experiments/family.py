@@ -266,6 +266,7 @@ def row_windows(row: Row, path: Sequence[Cell]) -> list[ControlGrid]:
     """
     if row_name(row) not in chosen()["all"]:
         raise ValueError(f"row is {check.brief(row)}; it should be one of `gqlib.experiments.tuning.rows`")
+    check.instance("path", path, list, tuple)
     grids = [_first_window(row)]
     for cell in path:
         searched = {(one.alpha, one.eta) for grid in grids for one in grid.cells()}
@@ -379,9 +380,13 @@ def final_outcomes(found: Mapping[str, Outcome], finals: xarray.Dataset) -> dict
     >>> final_outcomes(found, data.assign_coords(key=("setting", [cell.key])))[row_name(row)].steps
     320.0
     """
+    check.instance("found", found, Mapping)
     check.labelled("finals", finals, "key", "score")
     score = dict(zip(finals["key"].values.tolist(), finals["score"].values.mean(axis=1).tolist(), strict=True))
     rows = {row_name(row): row for row in (*_first_rows(), *(_semi(row) for row in _first_rows()))}
+    for name, one in found.items():
+        if name not in rows or not isinstance(one, Outcome):
+            raise ValueError(f"found has {check.brief(name)}; it should hold an Outcome for each row, by its name")
     return {name: _finished(rows[name], one, score) for name, one in found.items()}
 
 
@@ -441,7 +446,9 @@ def given_up(row: Row, found: Mapping[str, Outcome] | None = None) -> bool:
     >>> given_up({"method": "gradient", "target": "epsilon-greedy", "p": 512, "sigma": 0.8})
     False
     """
+    check.instance("row", row, dict)
     found = outcomes() if found is None else found
+    check.instance("found", found, Mapping)
     name = row_name(_constant(row))
     if name not in found or row["method"] != "gradient":
         raise ValueError(f"row is {check.brief(row)}; it should be one of GQ among `family_rows`")

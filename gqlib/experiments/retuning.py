@@ -23,7 +23,7 @@ from gqlib import _validate as check
 from gqlib.control.grids import ControlGrid
 from gqlib.control.setting import TARGETS
 from gqlib.experiments.mountain_car import TABLE_SIZES
-from gqlib.experiments.tuning import SEARCH_RUNS, SEARCH_SEED
+from gqlib.experiments.tuning import SEARCH_RUNS, SEARCH_SEED, row_name
 from gqlib.sweeps.sweep import Experiment
 
 __all__ = [
@@ -67,7 +67,7 @@ def retuned_grid(row: Row) -> ControlGrid:
     >>> len(list(retuned_grid(next(retuned_rows())).cells()))
     35
     """
-    if row not in list(retuned_rows()):
+    if row_name(row) not in map(row_name, retuned_rows()):
         raise ValueError(f"row is {check.brief(row)}; it should be one of `retuned_rows`")
     if row["method"] == "semi-gradient":
         return ControlGrid(**row, memory=MEMORY, alphas=RIVAL_ALPHAS, etas=(0.0,))

@@ -168,7 +168,7 @@ def largest_step(joint: ArrayLike, *, extragradient: bool = False) -> float:
         cosine, twice = np.cos(np.angle(value)), np.cos(2.0 * np.angle(value))
         roots = np.roots([1.0, 2.0 * cosine, 1.0 + 2.0 * twice, 2.0 * cosine])
         positive = roots.real[(np.abs(roots.imag) < np.sqrt(EPS)) & (roots.real > 0.0)]
-        least = min(least, float(positive.min()) / abs(value))
+        least = min(least, float(positive.min() / abs(value)))
     if least / np.finfo(float).max > scale:
         raise ValueError(f"joint is {check.brief(joint)}; it should be larger, so that step sizes are finite")
     return least / scale
