@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASELINE",
+    "FEW",
     "RANDOM",
     "ROWS",
     "SEARCH_SEED",
