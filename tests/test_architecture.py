@@ -227,6 +227,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.slow
 def test_the_walk_of_a_table(tmp_path):
     """Nothing is passed but the stops and the tools that CONTRIBUTING names, and three names are looked up."""
     text = read("CONTRIBUTING.md")

@@ -104,6 +104,7 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     assert set(result["ratios"]) <= set(bench.TARGETS)
 
 
+@pytest.mark.slow
 def test_two_workers_are_compared_on_the_same_tasks(monkeypatch):
     monkeypatch.setattr(bench, "BASE", SMALL)
     assert bench.two_workers(1, tasks=2, runs=1) > 0

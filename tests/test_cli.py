@@ -395,6 +395,7 @@ def ended(process: subprocess.Popen[str]) -> Iterator[None]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])
 def test_what_ends_a_command_leaves_a_store_to_resume_from_and_says_how(

@@ -27,6 +27,7 @@ def test_features_are_three_ones_of_six_and_every_triple_occurs():
     assert np.abs(phi.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(800)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", [collision(), *map(five_state_walk, ("tabular", "inverted", "dependent"))])
 def test_walks_visit_as_the_exact_law_says_and_end_where_they_should(domain):
     path = domain.chain.walk(np.random.default_rng(1).random((40_001, 3)))

@@ -64,6 +64,7 @@ def test_proposition_1_holds_and_the_trace_term_is_the_traces_own(trace):
     assert not np.allclose(other, view.M + view.A(0.3, 0.6).T, rtol=1e-2)
 
 
+@pytest.mark.slow
 def test_mean_over_long_walks_is_the_exact_mean():
     mdp, mu, pi, problem = instance(2, 3, 2, features=3)
     walk = pair_walks(problem, 1, 60_000, np.random.default_rng(3))[0]
@@ -294,6 +295,7 @@ def car_by_steps(setting, variant, seed):
 
 
 # With each variant a seed with which the car soon reaches the goal, so that ends and restarts are compared too.
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "seed"), [*zip(VARIANTS, (362, 58, 27, 23, 4), strict=True)])
 def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monkeypatch):
     setting = ControlSetting(sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700)

@@ -53,6 +53,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_a_reader_would_see_changes_the_line(what):
     assert picture(CHANGES[what]) != picture()

@@ -49,6 +49,7 @@ def formulas():
     return sorted(found)
 
 
+@pytest.mark.slow
 def test_every_formula_of_the_book_becomes_mathml():
     """Well formed, and with nothing of LaTeX left over."""
     left = []

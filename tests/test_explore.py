@@ -182,6 +182,7 @@ def test_conjugates_are_equal_where_two_eigenvalues_meet(page):
     assert 50 < met < 400
 
 
+@pytest.mark.slow
 def test_nothing_is_beyond_the_axes(page):
     """Every setting of the sliders: eigenvalues, mean weights and paths lie within the windows of the panels."""
     windows = json.loads(page.eval("JSON.stringify(gqNumbers.WINDOWS)"))

@@ -110,6 +110,7 @@ def test_the_second_stage_takes_the_smallest_mean_and_stops_rows_that_were_not_r
     assert (second.choice, second.steps, second.finalists) == (ten[0], 300.0, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seed", "runs"),
     [("control-search-family", 5202, 5), ("control-finals", 5302, 40), ("control-family", 3019, 100)],

@@ -98,6 +98,7 @@ def test_one_step_control_and_control_without_trace_are_the_same_algorithm():
     np.testing.assert_allclose(q_one, q_none, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "settings"),
     [

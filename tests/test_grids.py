@@ -159,6 +159,7 @@ def test_summary_is_a_students_interval():
     assert summary["error_median"][1].item() == 3.0
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
     experiment = Experiment(
         name="small", title="", function="grid", settings=(GRID,), runs=6, seed=1, version="1",

@@ -104,7 +104,7 @@ case "$*" in
   "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
   *requirements.lock)
     touch .venv/half-installed
-    [ ! -e stay ] || { touch reached; sleep 600; }
+    [ ! -e stay ] || exec "$WAITS" -c 'import pathlib, time; pathlib.Path("reached").touch(); time.sleep(600)'
     rm .venv/half-installed ;;
 esac
 """
@@ -118,7 +118,8 @@ def test_a_set_up_that_was_interrupted_starts_from_a_clean_environment(tmp_path:
     python.write_text(PYTHON)
     python.chmod(0o755)
     (tmp_path / "stay").touch()
-    command, variables = ["make", "setup", f"PYTHON={python}"], {"NOTES": str(notes), "MAKEFLAGS": ""}
+    command = ["make", "setup", f"PYTHON={python}"]
+    variables = {"NOTES": str(notes), "MAKEFLAGS": "", "WAITS": sys.executable}
     process = start(command, tmp_path, **variables)
     wait_for(tmp_path / "reached", process)
     os.killpg(process.pid, number)

@@ -99,6 +99,7 @@ def logbooks():
     return [[sample_episode(machine_mdp(), CREW, new, s, max_steps=n) for n in (10_000, 20_000)] for s in streams]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
 def test_along_a_trajectory_the_errors_average_to_zero_at_the_mixture_alone(logbooks, sigma):
     """Given the pair, errors have mean zero at q^ν, within four standard errors; no step size is involved."""

@@ -68,6 +68,7 @@ def test_where_nothing_is_paid_a_tolerance_of_zero_is_refused_too():
         value_iteration(FiniteMDP(np.ones((1, 1, 1)), [[0.0]], 0.5), 0)
 
 
+@pytest.mark.slow
 def test_the_lake_and_the_cliff_have_their_known_values():
     lake = policy_iteration(FiniteMDP.from_gym(gymnasium.make("FrozenLake-v1", is_slippery=False), 0.9))
     assert lake.v[0] == pytest.approx(0.9**5)  # six steps to the goal, which pays 1

@@ -127,6 +127,7 @@ def test_an_end_resets_trace_and_follow_on():
     assert memory[0] == 0.0  # F
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reading", ["pairs", "expected"])
 @pytest.mark.parametrize("lam", [0.0, 0.8])
 def test_lstd_goes_to_the_fixed_point_of_the_target_policy(reading, lam):

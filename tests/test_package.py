@@ -101,6 +101,7 @@ def source(checkout, tmp_path_factory):
     return place / archive.name.removesuffix(".tar.gz")
 
 
+@pytest.mark.slow
 def test_the_source_archive_holds_the_whole_repository(checkout, source):
     """What the README promises of a checkout, `make book` and `make test`, can be had from the archive."""
     packed = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
@@ -173,6 +174,7 @@ def test_only_a_python_of_the_right_version_counts(monkeypatch, tmp_path):
     assert wheels.find("3.98") is None
 
 
+@pytest.mark.slow
 def test_a_wheel_has_the_register_and_the_chosen_settings_inside(source, tmp_path):
     """By way of the source archive, so that this has all that a wheel needs."""
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
@@ -195,6 +197,7 @@ def test_a_wheel_has_the_register_and_the_chosen_settings_inside(source, tmp_pat
     assert (int(claims), int(settings)) == (len(load_claims()), len(chosen()))
 
 
+@pytest.mark.slow
 def test_an_editable_install_makes_no_second_register(checkout, tmp_path):
     build("editable", checkout, tmp_path / "editable")
     assert not (checkout / "gqlib" / "claims.yml").exists()

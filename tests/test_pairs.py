@@ -168,6 +168,7 @@ def chapter(code):
     return f"{head}\n# Title\n\n```{{code-cell}} python\n{code}\n```\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "changed", "counts"),
     [

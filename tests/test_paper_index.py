@@ -114,6 +114,7 @@ def lines_of_the_page():
     return {item: space["row"](item) for item in NUMBERED_ITEMS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", NUMBERED_ITEMS)
 def test_a_line_of_the_page_names_each_chapter_once_and_links_each_name(item):
     _, said, _, chapters, code, _ = (cell.strip() for cell in lines_of_the_page()[item].split("|"))

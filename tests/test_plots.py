@@ -107,6 +107,7 @@ def test_too_much_for_a_figure_is_refused_with_what_to_choose() -> None:
         plot_result(cube)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "variable", "number"), [("fig4", "mean", 12), ("table2", "score", 4)])
 def test_the_committed_results_are_drawn(name: str, variable: str, number: int) -> None:
     result = load_results(RESULTS / f"{name}.npz")

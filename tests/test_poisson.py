@@ -143,6 +143,7 @@ def test_the_noise_agrees_with_the_sum_over_lags(name, variant):
     np.testing.assert_allclose(limit_noise(problem, tables, LAM, ETA), joint_noise(lags, ETA), rtol=1e-6, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_the_martingale_part_of_a_sampled_sum_has_uncorrelated_increments_with_that_covariance():
     problem, tables, _ = case("two states")
     found, decay = poisson_solution(problem, tables, LAM, ETA), problem.gamma * LAM

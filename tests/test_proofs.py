@@ -123,6 +123,7 @@ def built(tmp_path_factory):
     return work
 
 
+@pytest.mark.slow
 @needs_coq
 def test_coq_accepts_the_proofs_and_prints_what_is_recorded(built):
     assert check.tell(PROOFS, built) == RECORD

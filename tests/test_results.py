@@ -65,6 +65,7 @@ def test_a_random_sample_of_stored_runs_is_made_again_bit_for_bit(name: str) -> 
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMITTED)
 def test_a_committed_result_has_the_bytes_that_saving_it_gives(name: str, tmp_path: Path) -> None:
     path = RESULTS / f"{name}.npz"

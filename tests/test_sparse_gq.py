@@ -47,6 +47,7 @@ def run_both(steps, lam, gamma=0.9, sigma=0.3, alpha=0.01, beta=0.02, resets=0, 
     return max([worst, *errors]), repeats
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.95, 1.0])
 def test_sparse_equals_dense_over_ten_thousand_steps(lam):
     error, repeats = run_both(10_000, lam)
@@ -65,6 +66,7 @@ def test_sparse_equals_dense_with_episodes_and_sigma_outside_the_unit_interval()
         assert error < 1e-10
 
 
+@pytest.mark.slow
 def test_a_late_flush_loses_digits_to_cancellation_long_before_underflow():
     early, _ = run_both(2_000, 0.95, flush_below=1e-4)
     late, _ = run_both(2_000, 0.95, flush_below=1e-12)

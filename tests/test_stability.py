@@ -362,6 +362,7 @@ def test_the_numerical_range_of_a_diagonal_matrix_runs_between_its_outermost_ent
     np.testing.assert_allclose(numerical_range(np.diag([1.0, 2.0, 4.0]), points=3), [4.0, 1.0, 4.0], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", [1e-4, 1.0, 1e4])
 def test_a_slow_start_is_a_peak_too(clock):
     shear = np.array([[-1.0, 3.0], [0.0, -1.0]])  # grows at first at the rate ½

@@ -13,6 +13,7 @@ def test_it_is_the_mean_of_the_middle_half():
     assert interquartile_mean(strata) == pytest.approx(ordered[30:90].mean(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_interval_is_that_of_resampling_within_tasks():
     """Beside the same done by hand; and pooled resampling, which is not what is meant, is wider where tasks differ."""
     rng = np.random.default_rng(1)

@@ -60,6 +60,7 @@ def test_set_up_installs_nothing_without_a_hash():
     assert installs[1].endswith("--no-deps --no-build-isolation -e .")
 
 
+@pytest.mark.slow
 def test_every_locked_package_has_a_known_licence():
     unknown, absent = {}, []
     for name, marker in licences.locked(LOCK).items():
@@ -94,6 +95,7 @@ def test_the_newest_versions_are_compared_with_the_lock():
     assert latest.changes(lock, {"numpy": "2.0", "Py.YAML": "8.0"}) == ["Py.YAML: 6.0 or 7.0 -> 8.0"]
 
 
+@pytest.mark.slow
 def test_the_bill_of_materials_names_what_the_lock_names():
     made = sbom.bill(LOCK)
     assert [(part["name"], part["version"]) for part in made["components"]] == [

@@ -127,6 +127,7 @@ def sizes(svg):
     return [100 * float(scale) for scale in re.findall(r"scale\(([\d.]+) -", svg)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [5.0, 7.0, 12.0])
 def test_letters_have_nine_points_at_the_size_shown(shown, width):
     figure, axes = figures.new(1, 2, figsize=(width, 3.0))

@@ -36,6 +36,7 @@ def test_rows_refuse_what_no_cell_could_be(changes, message) -> None:
         dataclasses.replace(SHORT, **changes)
 
 
+@pytest.mark.slow
 def test_every_row_and_rival_has_the_same_number_of_cells() -> None:
     plan = load_experiment("control-search")
     assert all(len(list(setting.cells())) == 13 for setting in plan.settings)
@@ -53,6 +54,7 @@ def test_every_row_and_rival_has_the_same_number_of_cells() -> None:
     assert set(ETAS) < set(tuning.ETAS)
 
 
+@pytest.mark.slow
 def test_the_rule_takes_the_smallest_mean_among_the_cells_it_may_take() -> None:
     plans = [load_experiment(name) for name in ("control-search", "control-wide")]
     rng = np.random.default_rng(3)

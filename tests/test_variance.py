@@ -93,6 +93,7 @@ def test_trace_moments_obey_the_recursion_of_the_trace():
     np.testing.assert_allclose(trace_second_moments(problem, lam), second, rtol=1e-11, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_the_averaged_noise_is_a_long_run_average(case):
     mdp, mu, _, problem, theta, omega = case
     lam, sigmas = 0.6, (0.0, 0.5, 1.0)

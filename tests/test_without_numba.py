@@ -43,6 +43,7 @@ def python(code, **variables):
     return subprocess.run(command, env=PLAIN | variables, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_everything_is_imported_where_numba_and_processes_are_missing():
     code = """if True:
         import importlib, pkgutil, sys
@@ -68,6 +69,7 @@ def test_kernels_pass_their_tests_in_plain_python():
     assert " passed" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not _jit.COMPILED, reason="asks whether compiled code and plain Python agree")
 def test_runs_of_the_car_have_the_bits_of_the_compiled_ones():
     settings = [CAR | options for options in CARS]
