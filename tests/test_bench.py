@@ -40,17 +40,17 @@ def fake(learning, opening=0.5):
 
 
 def test_a_row_says_whether_its_bar_is_met():
-    good, bad = (bench.as_text("ratio", "learning / bare", value) for value in (1.9, 2.1))
-    assert good.endswith("at most 2: yes")
+    good, bad = (bench.as_text("ratio", "learning / bare", value) for value in (1.6, 2.1))
+    assert good.endswith("at most 1.7: yes")
     assert "bare loop without learning" in bad
-    assert bad.endswith("at most 2: NO")
-    assert bench.as_text("ratio", "two workers / one", 1.8).endswith("at least 1.7: yes")
+    assert bad.endswith("at most 1.7: NO")
+    assert bench.as_text("ratio", "two workers / two copies", 0.95).endswith("at least 0.9: yes")
     assert bench.as_text("time", "bare loop", 32.0).split() == ["bare", "loop", "32.00"]
     assert bench.as_text("open", bench.OPENING, 2.5).endswith("at most 2: NO")
 
 
 def test_bars_that_are_missed_are_named():
-    assert bench.missed(fake(1.9)) == []
+    assert bench.missed(fake(1.6)) == []
     assert bench.missed(fake(2.1)) == ["learning / bare"]
     assert bench.missed(fake(2.1, 3.0)) == ["learning / bare", bench.OPENING]
 
@@ -87,7 +87,8 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     monkeypatch.setattr(bench, "side_by_side", lambda works, repeats: dict.fromkeys(works, 10.0 * repeats))
     monkeypatch.setattr(general, "CLASSIC", {"cart-pole": replace(general.CLASSIC["cart-pole"], episodes=1)})
     monkeypatch.setattr(agents, "peer_loop", lambda: lambda: 1)
-    monkeypatch.setattr(bench, "two_workers", lambda repeats: 1.9)
+    monkeypatch.setattr(bench, "two_workers", lambda repeats: 1.2)
+    monkeypatch.setattr(bench, "two_copies", lambda repeats: 1.5)
     monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 200.0}})
     monkeypatch.setattr(bench, "cost_of_a", lambda repeats: {"A_ratio": 2.0})
     monkeypatch.setattr(bench, "seconds_to_open", lambda repeats: 0.5)
@@ -101,6 +102,7 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     assert result["times"]["compiled"] == 50.0
     assert result["times"]["plain NumPy loop"] == 30.0  # what takes long is measured three times at most
     assert result["ratios"]["peer / agent"] == 30.0 / 50.0
+    assert result["ratios"]["two workers / two copies"] == 1.2 / 1.5
     assert set(result["ratios"]) <= set(bench.TARGETS)
 
 
@@ -108,6 +110,33 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
 def test_two_workers_are_compared_on_the_same_tasks(monkeypatch):
     monkeypatch.setattr(bench, "BASE", SMALL)
     assert bench.two_workers(1, tasks=2, runs=1) > 0
+
+
+def test_what_two_copies_gain_is_the_best_pace_of_both_over_that_of_one(monkeypatch):
+    paces = iter([[1.0, 1.0], [10.0], [7.0, 8.0], [20.0], [16.0, 14.0], [15.0], [12.0, 12.0]])
+    asked = []
+
+    class Parallel:
+        def __init__(self, n_jobs):
+            assert n_jobs == 2
+
+        __enter__ = lambda self: self  # noqa: E731
+        __exit__ = lambda self, *error: None  # noqa: E731
+
+        def __call__(self, work):
+            asked.append(len(work))
+            return next(paces)
+
+    monkeypatch.setattr("joblib.Parallel", Parallel)
+    assert bench.two_copies(3) == 30.0 / 20.0
+    assert asked == [2, 1, 2, 1, 2, 1, 2]
+
+
+def test_the_pace_is_steps_over_seconds(monkeypatch):
+    ticks = iter([0.0, 0.0, 1.0, 2.0, 4.0])
+    monkeypatch.setattr(bench.time, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr(bench, "_task", lambda first_run, runs: 30)
+    assert bench._pace(2.0) == 60 / 4.0
 
 
 def test_side_by_side_takes_turns_and_keeps_the_least(monkeypatch):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib.control.setting import ControlSetting, first_weights
-from gqlib.control.tile_tables import TileTable, tile_table
+from gqlib.control.tile_tables import ROW_OF_WEIGHTS, TileTable, tile_table
 from gqlib.fast import _control as kernel
 from gqlib.fast._car import STARTS
 from gqlib.fast._jit import on_compile
@@ -31,7 +31,7 @@ def grid_of(table: TileTable) -> NDArray[np.float64]:
     return np.array(grid)
 
 
-def world_of(table: TileTable, rows: NDArray[np.uint16]) -> World:
+def world_of(table: TileTable, rows: NDArray[np.unsignedinteger]) -> World:
     """The car's box for the kernels, with the rows of the table, or with other rows in the same layout."""
     return World(rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, grid_of(table), (0,) * table.tilings)
 
@@ -75,13 +75,13 @@ def _call(
     setting: ControlSetting, seed: int, run: int, flush_below: float
 ) -> tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]:
     table = tile_table(setting.p, setting.tilings, setting.memory, seed=seed, run=run)
-    weights = np.zeros((len(table.used), 4))
+    weights = np.zeros((len(table.used), ROW_OF_WEIGHTS))
     theta, omega = first_weights(setting, seed, run), np.zeros(setting.p)
     weights[:, 0] = theta[table.used]
     live, steps = np.empty(len(table.used), dtype=np.uint32), np.zeros(setting.episodes, dtype=np.int32)
     drawn, stream = kernel.DRAWN[setting.sigma_drawn], words(seed, run, SIGMA)
     diverged_in = kernel.run(
-        world_of(table, table.rows),
+        world_of(table, table.offsets),
         Memory(weights.reshape(-1), live, steps),
         streams_of(seed, run),
         Sigma(setting.sigma, setting.sigma_noise, drawn, setting.sigma_clipped, setting.sigma_decay, stream),

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import floor, inf, nextafter
 
 import numpy as np
@@ -49,6 +49,7 @@ __all__ = ["MEMORIES", "TileTable", "make_coder", "make_memory", "scaled", "tile
 
 TILES_PER_SIDE = 8
 ROW_ALIGNMENT = 32  # entries of 2 bytes in a cache line of 64
+ROW_OF_WEIGHTS = 4  # numbers side by side for each place: T, E, W and a gap (`gqlib.fast._control`)
 SALTS = 2**31  # different salts
 KEPT_TABLES = 64  # of runs; a task has ten runs at a time, and goes through all settings with them
 TUPLE_HASH = 7081850399381545063  # of (0, -3, 2, 1), on machines that hash tiles as tiles3 does
@@ -115,6 +116,14 @@ class TileTable:
         action = check.integer("action", action, low=0, high=car.ACTIONS - 1)
         row = self.rows[self.cell(position, velocity)]
         return [int(self.used[place]) for place in row[action * self.tilings : (action + 1) * self.tilings]]
+
+    @cached_property
+    def offsets(self) -> NDArray[np.unsignedinteger]:
+        """The rows with four times the places, for code that has four numbers for each place in memory."""
+        rows = self.rows.astype(np.uint16 if ROW_OF_WEIGHTS * len(self.used) <= 2**16 else np.uint32)
+        rows[:, : car.ACTIONS * self.tilings] *= ROW_OF_WEIGHTS
+        rows.setflags(write=False)
+        return rows
 
     def index_rows(self) -> NDArray[np.uint16]:
         """The rows with indices instead of places, for code that has all p weights in memory."""

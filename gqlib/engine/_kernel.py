@@ -26,6 +26,7 @@ from gqlib.fast._car import natural
 from gqlib.fast._control import BLOCK, PER_EPISODE, PER_RUN, PER_STEP, TRACE_FLOOR, noisy
 from gqlib.fast._jit import njit
 from gqlib.fast._kept import keep
+from gqlib.fast._lowered import add_row, likely, sum_rows
 from gqlib.fast._rng import fill_normal, normal, uniform
 from gqlib.rules import DIVERGED_ABOVE, TIE
 
@@ -114,26 +115,16 @@ def explore(greedy: Any, epsilon: Any, share: Any, actions: Any, stream: Any) ->
 def kernel_of(parts: Parts) -> Callable[..., int]:
     """The compiled run of all episodes; it returns the episode of divergence, −1 if there is none, or `LOST`."""
     start, step, locate, dot, begin, before, after, actions, tilings, gradient, ridge, here, each = parts
+    shape = (0,) * tilings  # whose length the compiler knows
 
     @njit(forceinline=True, **OPTIONS)
     def gather(weights: Any, active: Any, first: Any) -> Any:
-        t, e, other_t, other_e = 0.0, 0.0, 0.0, 0.0
-        for k in range(0, tilings - 1, 2):
-            i, j = 4 * np.int64(active[first + k]), 4 * np.int64(active[first + k + 1])
-            t += weights[i]
-            e += weights[i + 1]
-            other_t += weights[j]
-            other_e += weights[j + 1]
-        if tilings % 2:
-            i = 4 * np.int64(active[first + tilings - 1])
-            t += weights[i]
-            e += weights[i + 1]
-        return t + other_t, e + other_e
+        return sum_rows(weights, active, first, shape, 4)
 
     @njit(forceinline=True, **OPTIONS)
     def gather_omega(weights: Any, active: Any, first: Any) -> Any:
-        w = 0.0
-        for k in range(tilings):
+        w = weights[4 * np.int64(active[first]) + 2]
+        for k in range(1, tilings):
             w += weights[4 * np.int64(active[first + k]) + 2]
         return w
 
@@ -147,11 +138,10 @@ def kernel_of(parts: Parts) -> Callable[..., int]:
         largest = q[0]
         for a in range(1, actions):
             largest = max(largest, q[a])
-        best = actions - 1
-        for a in range(actions - 2, -1, -1):
-            if q[a] >= largest - TIE:
-                best = a
-        return best
+        for a in range(actions - 1):
+            if likely(q[a] >= largest - TIE):
+                return a
+        return actions - 1
 
     @njit(nogil=True, **OPTIONS)
     def run(data: Any, codes: Any, memory: Any, streams: Any, sigmas: Any, rates: Any, limits: Any) -> int:
@@ -236,10 +226,7 @@ def kernel_of(parts: Parts) -> Callable[..., int]:
                         weights[i + 3] = 1.0
                         live[natural(live_count)] = i
                         live_count += 1
-                    weights[i] += add_t
-                    weights[i + 1] += lift
-                    if gradient:
-                        weights[i + 2] += add_w
+                    add_row(weights, i, add_t, lift, add_w if gradient else 0.0)
 
                 # what follows
                 next_action, next_greedy, next_rho, sampled, expected = 0, 0, 0.0, 0.0, 0.0

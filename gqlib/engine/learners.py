@@ -150,22 +150,18 @@ def _true_online(memory: Any, seen: Any, rates: Any) -> Any:
 
 
 @njit(forceinline=True, **COMPILE)
+def _gradient(delta: Any, chosen: Any, rest: Any, here: Any, rates: Any) -> Any:
+    """θ and ω gain δe, and θ moreover multiples of φ' (`chosen`), of φ̄' (`rest`) and of φ (`here`)."""
+    on_greedy, on_each = rest * rates.on_greedy, rest * rates.on_each
+    return Change(delta, rates.alpha * delta, rates.beta * delta, chosen, on_greedy, on_each, here, 0.0, 0.0)
+
+
+@njit(forceinline=True, **COMPILE)
 def _gq(memory: Any, seen: Any, rates: Any) -> Any:
     target = seen.expected + seen.sigma * (seen.sampled - seen.expected)
     delta = seen.reward + rates.gamma * target - seen.value
     factor = -rates.alpha * rates.gamma * seen.trace_omega
-    rest = factor * (1.0 - seen.sigma)
-    return memory, Change(
-        delta,
-        rates.alpha * delta,
-        rates.beta * delta,
-        factor * (seen.sigma - rates.lam),
-        rest * rates.on_greedy,
-        rest * rates.on_each,
-        0.0,
-        0.0,
-        0.0,
-    )
+    return memory, _gradient(delta, factor * (seen.sigma - rates.lam), factor * (1.0 - seen.sigma), 0.0, rates)
 
 
 @njit(forceinline=True, **COMPILE)
@@ -173,18 +169,8 @@ def _corrected_gq(memory: Any, seen: Any, rates: Any) -> Any:
     target = seen.expected + seen.sigma * (seen.rho * seen.sampled - seen.expected)
     delta = seen.reward + rates.gamma * target - seen.value
     factor = -rates.alpha * rates.gamma * seen.trace_omega
-    rest = factor * (1.0 - seen.sigma)
-    return memory, Change(
-        delta,
-        rates.alpha * delta,
-        rates.beta * delta,
-        factor * (seen.sigma * seen.rho - rates.lam),
-        rest * rates.on_greedy,
-        rest * rates.on_each,
-        0.0,
-        0.0,
-        0.0,
-    )
+    chosen = factor * (seen.sigma * seen.rho - rates.lam)
+    return memory, _gradient(delta, chosen, factor * (1.0 - seen.sigma), 0.0, rates)
 
 
 @njit(forceinline=True, **COMPILE)
@@ -211,34 +197,15 @@ def _qrc(memory: Any, seen: Any, rates: Any) -> Any:
     delta = seen.reward + rates.gamma * seen.expected - seen.value
     z = rates.gamma * rates.lam * memory[1] * memory[0] + seen.phi_omega
     factor = -rates.alpha * rates.gamma * z
-    return (z, min(1.0, seen.rho)), Change(  # z, and c of the next action
-        delta,
-        rates.alpha * delta,
-        rates.beta * delta,
-        0.0,
-        factor * rates.on_greedy,
-        factor * rates.on_each,
-        rates.alpha * (z - seen.phi_omega),
-        0.0,
-        0.0,
-    )
+    cut = min(1.0, seen.rho)  # c of the next action
+    return (z, cut), _gradient(delta, 0.0, factor, rates.alpha * (z - seen.phi_omega), rates)
 
 
 @njit(forceinline=True, **COMPILE)
 def _greedy_gq(memory: Any, seen: Any, rates: Any) -> Any:
     delta = seen.reward + rates.gamma * seen.expected - seen.value
     factor = -rates.alpha * rates.gamma * (1.0 - rates.lam) * seen.trace_omega
-    return memory, Change(
-        delta,
-        rates.alpha * delta,
-        rates.beta * delta,
-        0.0,
-        factor * rates.on_greedy,
-        factor * rates.on_each,
-        0.0,
-        0.0,
-        0.0,
-    )
+    return memory, _gradient(delta, 0.0, factor, 0.0, rates)
 
 
 @njit(forceinline=True, **COMPILE)
@@ -263,17 +230,7 @@ def _textbook(memory: Any, seen: Any, rates: Any) -> Any:
     carried = of_target + seen.sigma * (seen.rho - of_target)  # c of the next action
     delta = seen.reward + rates.gamma * seen.expected - seen.value
     factor = -rates.alpha * rates.gamma * seen.trace_omega
-    return (carried,), Change(
-        delta,
-        rates.alpha * delta,
-        rates.beta * delta,
-        -factor * rates.lam * carried,
-        factor * rates.on_greedy,
-        factor * rates.on_each,
-        0.0,
-        0.0,
-        0.0,
-    )
+    return (carried,), _gradient(delta, -factor * rates.lam * carried, factor, 0.0, rates)
 
 
 LEARNERS: dict[str, Learner] = {

@@ -9,6 +9,7 @@ import numpy as np
 from gqlib.domains import mountain_car
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import njit
+from gqlib.fast._lowered import likely
 from gqlib.fast._rng import uniform
 from gqlib.rules import TIE
 
@@ -60,10 +61,13 @@ def find_row(x: Any, v: Any, edges_x: Any, edges_v: Any, grid: Any, width: Any) 
 @njit(forceinline=True, **COMPILE)
 def greedy_action(q0: Any, q1: Any, q2: Any) -> Any:
     """First action whose value is within `TIE` of the largest."""
+    # Branches, since the processor guesses them well: the car can drive on before the values are there.
     bar = max(q0, max(q1, q2)) - TIE
-    if q0 >= bar:
+    if likely(q0 >= bar):
         return 0
-    return 1 if q1 >= bar else 2
+    if likely(q1 >= bar):
+        return 1
+    return 2
 
 
 @njit(forceinline=True, **COMPILE)

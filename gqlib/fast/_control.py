@@ -42,6 +42,7 @@ from gqlib.fast._car import (
     pick,
 )
 from gqlib.fast._jit import njit
+from gqlib.fast._lowered import add_row, sum_rows
 from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
 from gqlib.fast._rng import fill_normal, normal
 from gqlib.rules import DIVERGED_ABOVE
@@ -70,28 +71,15 @@ class Late(NamedTuple):
 @njit(forceinline=True, **COMPILE)
 def gather(weights: Any, table: Any, first: Any, shape: Any) -> Any:
     """Sums of T and E over the K rows of one action."""
-    # Two partial sums each, since an addition has to wait for the one before it.
-    tilings = len(shape)
-    t, e, other_t, other_e = 0.0, 0.0, 0.0, 0.0
-    for k in range(0, tilings - 1, 2):
-        i, j = 4 * np.int64(table[first + k]), 4 * np.int64(table[first + k + 1])
-        t += weights[i]
-        e += weights[i + 1]
-        other_t += weights[j]
-        other_e += weights[j + 1]
-    if tilings % 2:
-        i = 4 * np.int64(table[first + tilings - 1])
-        t += weights[i]
-        e += weights[i + 1]
-    return t + other_t, e + other_e
+    return sum_rows(weights, table, first, shape, 1)
 
 
 @njit(forceinline=True, **COMPILE)
 def gather_omega(weights: Any, table: Any, first: Any, shape: Any) -> Any:
     """Sum of W over the K rows of one action."""
-    w = 0.0
-    for k in range(len(shape)):
-        w += weights[4 * np.int64(table[first + k]) + 2]
+    w = weights[np.int64(table[first]) + 2]
+    for k in range(1, len(shape)):
+        w += weights[np.int64(table[first + k]) + 2]
     return w
 
 
@@ -99,7 +87,7 @@ def gather_omega(weights: Any, table: Any, first: Any, shape: Any) -> Any:
 def add_theta(weights: Any, table: Any, first: Any, shape: Any, amount: Any) -> None:
     """Add to T on the K rows of one action."""
     for k in range(len(shape)):
-        weights[4 * np.int64(table[first + k])] += amount
+        weights[np.int64(table[first + k])] += amount
 
 
 @njit(forceinline=True, **COMPILE)
@@ -200,7 +188,8 @@ def run(
     Notes
     -----
     The next state comes first in the loop: it depends on the action alone, and the processor can work on it while the
-    update waits for its sums.
+    update waits for its sums. So does the slope there, which is stored for this reason alone: the compiler would move
+    a number to the end of the loop, where it is used, too late for the processor to begin with it.
     """
     # Here rather than in the loop: see `gqlib.fast._records`.
     table, width, edges_x, edges_v, grid, shape = world
@@ -220,6 +209,7 @@ def run(
     live_count = 0
     late = Late(0.0, 0.0, 0, 0, 0)
     z_block, z_used = np.empty(BLOCK), BLOCK
+    slope = np.empty(1)
     sigma_per_step = drawn == PER_STEP and noise > 0.0
     z = normal(sigma_stream) if drawn == PER_RUN else 0.0
     for episode in range(steps_out.size):
@@ -228,7 +218,7 @@ def run(
         sigma = noisy(mean, noise, clipped, z)
         c, inverse_c, g, m, n, waiting = 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
         x, v = begin(start_law, starts)
-        slope = cosine(3.0 * x)
+        slope[0] = cosine(3.0 * x)
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, _ = gather(weights, table, row, shape)
         q1, _ = gather(weights, table, row + tilings, shape)
@@ -239,8 +229,8 @@ def run(
         sum_w = gather_omega(weights, table, first, shape)
         steps = -max_steps
         for k in range(max_steps):
-            x, v = advance(x, v, np.float64(action - 1), slope)
-            slope = cosine(3.0 * x)
+            x, v = advance(x, v, np.float64(action - 1), slope[0])
+            slope[0] = cosine(3.0 * x)
             next_row = find_row(x, v, edges_x, edges_v, grid, width)
             if sigma_per_step:
                 if z_used == BLOCK:
@@ -268,14 +258,10 @@ def run(
             add_w = -eta * g * inverse_c - beta * phi_omega
             waiting = 0.0
             for j in range(tilings):
-                i = 4 * np.int64(table[first + j])
-                e = weights[i + 1]
-                if e == 0.0:
+                i = np.int64(table[first + j])
+                if not add_row(weights, i, add_t, inverse_c, add_w) > 0.0:
                     live[natural(live_count)] = i
                     live_count += 1
-                weights[i] += add_t
-                weights[i + 1] = e + inverse_c
-                weights[i + 2] += add_w
 
             # delta, from the action values of the next state
             if x >= GOAL:

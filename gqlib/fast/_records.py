@@ -28,8 +28,9 @@ class World(NamedTuple):
 
     Attributes
     ----------
-    table : ndarray of uint16
-        The rows, one after the other: the places of the three actions, then the inner products of their features.
+    table : ndarray of uint16 or uint32
+        The rows, one after the other: the places of the three actions (for the learner, where their numbers begin in
+        `Memory.weights`), then the inner products of their features.
     width : int
         Entries in a row.
     edges_x, edges_v : ndarray of float64
@@ -41,7 +42,7 @@ class World(NamedTuple):
         loops over tilings.
     """
 
-    table: NDArray[np.uint16]
+    table: NDArray[np.unsignedinteger]
     width: int
     edges_x: Array
     edges_v: Array

@@ -1,0 +1,140 @@
+"""Three things that Numba cannot be told in Python, for the lazy engines (`gqlib.fast._control`, `gqlib.engine`).
+
+- A *row* holds T, E, W and a fourth number of one feature side by side. Sums over rows, and additions to a row, are
+  made for two or four numbers at once: as many IEEE additions, in the same order for each number, hence the same bits.
+  Left to itself the compiler takes the numbers one by one, and its own search for vectors finds them in some places
+  only: a pair that is read just after its halves were stored one by one makes the processor wait.
+- `likely` keeps a branch a branch. A choice between two numbers is otherwise computed without one; the processor then
+  has to wait for the action values before it can drive the car, instead of guessing the action and carrying on.
+
+Each function is written out in Python as well. That is what runs without Numba, and what is compiled where indices are
+checked (``NUMBA_BOUNDSCHECK``); it is the definition, and `tests/test_fast_control.py` compares.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from gqlib.fast import COMPILE
+from gqlib.fast._jit import COMPILED, njit
+
+
+def sum_rows(weights: Any, table: Any, first: Any, shape: Any, stride: Any) -> Any:
+    """Sums of T and of E over the rows of one action, which begin at `stride` times the entries of the table.
+
+    Examples
+    --------
+    >>> sum_rows(np.arange(12.0), np.array([0, 2, 1]), 1, (0, 0), 4)
+    (12.0, 14.0)
+    """
+    # Two partial sums each, since an addition has to wait for the one before it; -0.0 added to a number is that number.
+    tilings = len(shape)
+    t, e, other_t, other_e = -0.0, -0.0, -0.0, -0.0
+    for k in range(0, tilings - 1, 2):
+        i, j = stride * np.int64(table[first + k]), stride * np.int64(table[first + k + 1])
+        t += weights[i]
+        e += weights[i + 1]
+        other_t += weights[j]
+        other_e += weights[j + 1]
+    if tilings % 2:
+        i = stride * np.int64(table[first + tilings - 1])
+        t += weights[i]
+        e += weights[i + 1]
+    return t + other_t, e + other_e
+
+
+def add_row(weights: Any, i: Any, t: Any, e: Any, w: Any) -> Any:
+    """Add to T, E and W of the row that begins at `i`; returns E as it was.
+
+    Examples
+    --------
+    >>> weights = np.zeros(8)
+    >>> float(add_row(weights, 4, 1.0, 2.0, 3.0)), weights[4:].tolist()
+    (0.0, [1.0, 2.0, 3.0, 0.0])
+    """
+    before = weights[i + 1]
+    weights[i] += t
+    weights[i + 1] = before + e
+    weights[i + 2] += w
+    return before
+
+
+def likely(condition: Any) -> Any:
+    """The condition itself, which nearly always holds, or nearly always does what it did the last time.
+
+    Examples
+    --------
+    >>> likely(2 > 1)
+    True
+    """
+    return condition
+
+
+def _lower() -> None:
+    """Tell Numba what to make of the three functions."""
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.extending import lower_builtin, type_callable
+
+    bit, double, word = ir.IntType(1), ir.DoubleType(), ir.IntType(64)
+    nothing = ir.Constant(double, -0.0)
+
+    def data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+        return context.make_array(kind)(context, builder, array).data
+
+    def lanes(builder: Any, start: Any, place: Any, count: int) -> Any:
+        """Pointer to some numbers at a place, as one vector."""
+        return builder.bitcast(builder.gep(start, [place]), ir.VectorType(double, count).as_pointer())
+
+    def lane(builder: Any, vector: Any, k: int) -> Any:
+        return builder.extract_element(vector, ir.Constant(word, k))
+
+    two = types.UniTuple(types.float64, 2)
+    type_callable(sum_rows)(lambda context: lambda weights, table, first, shape, stride: two)
+
+    @lower_builtin(sum_rows, types.Array, types.Array, types.Integer, types.BaseTuple, types.Integer)  # type: ignore[untyped-decorator]
+    def lower_sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        weights, table = (
+            data(context, builder, *pair) for pair in zip(signature.args[:2], arguments[:2], strict=True)
+        )
+        first, stride = (context.cast(builder, arguments[k], signature.args[k], types.int64) for k in (2, 4))
+        sums: list[Any] = [None, None]
+        tilings = len(signature.args[3])
+        for k in range(tilings):
+            entry = builder.load(builder.gep(table, [builder.add(first, ir.Constant(word, k))]))
+            place = context.cast(builder, entry, signature.args[1].dtype, types.int64)
+            row = builder.load(lanes(builder, weights, builder.mul(place, stride), 2), align=8)
+            which = 0 if tilings % 2 and k == tilings - 1 else k % 2
+            sums[which] = row if sums[which] is None else builder.fadd(sums[which], row)
+        total = sums[0] if sums[1] is None else builder.fadd(*sums)
+        return context.make_tuple(builder, signature.return_type, [lane(builder, total, k) for k in range(2)])
+
+    type_callable(add_row)(lambda context: lambda weights, i, t, e, w: types.float64)
+
+    @lower_builtin(add_row, types.Array, types.Integer, types.Float, types.Float, types.Float)  # type: ignore[untyped-decorator]
+    def lower_add(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, i, *amounts = arguments
+        place = context.cast(builder, i, signature.args[1], types.int64)
+        pointer = lanes(builder, data(context, builder, signature.args[0], array), place, 4)
+        row = builder.load(pointer, align=8)
+        change = ir.Constant(row.type, [nothing] * 4)
+        for k, amount in enumerate(amounts):
+            change = builder.insert_element(change, amount, ir.Constant(word, k))
+        builder.store(builder.fadd(row, change), pointer, align=8)
+        return lane(builder, row, 1)
+
+    type_callable(likely)(lambda context: lambda condition: types.boolean)
+
+    @lower_builtin(likely, types.Boolean)  # type: ignore[untyped-decorator]
+    def lower_likely(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        expect = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1")
+        return builder.call(expect, [arguments[0], ir.Constant(bit, 1)])
+
+
+if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK"):
+    _lower()
+else:
+    sum_rows, add_row, likely = (njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, likely))

@@ -1,0 +1,89 @@
+"""What is written in the compiler's own language does what its definition in Python does, to the bit."""
+
+import numpy as np
+import pytest
+
+from gqlib.control.tile_tables import tile_table
+from gqlib.fast import _lowered
+from gqlib.fast._jit import COMPILED, njit
+
+
+@njit
+def compiled_sums(weights, table, first, shape, stride):
+    return _lowered.sum_rows(weights, table, first, shape, stride)
+
+
+@njit
+def compiled_adds(weights, places, t, e, w):
+    before = np.empty(places.size)
+    for k in range(places.size):
+        before[k] = _lowered.add_row(weights, places[k], t, e, w)
+    return before
+
+
+@njit
+def compiled_choice(number, bound):
+    if _lowered.likely(number > bound):
+        return 1
+    return 0
+
+
+def plain(function):
+    return getattr(function, "py_func", function)
+
+
+def bits(numbers):
+    return np.asarray(numbers).tobytes()
+
+
+@pytest.mark.parametrize(("tilings", "kind"), [(1, np.uint16), (3, np.uint32), (8, np.uint16), (16, np.int64)])
+def test_sums_of_rows_are_those_of_the_definition(tilings, kind):
+    rng = np.random.default_rng(tilings)
+    weights = rng.normal(size=4 * 50) * 10.0 ** rng.integers(-8, 9, size=200)  # where the order of additions shows
+    table, shape = rng.integers(0, 50, size=40).astype(kind), (0,) * tilings
+    for first in range(20):
+        want = plain(_lowered.sum_rows)(weights, table, first, shape, 4)
+        assert bits(compiled_sums(weights, table, first, shape, 4)) == bits(want)
+        assert bits(compiled_sums(weights, 4 * table, first, shape, 1)) == bits(want)
+        rows = weights.reshape(-1, 4)[table[first : first + tilings], :2]
+        assert np.allclose(want, rows.sum(axis=0))
+    zeros = compiled_sums(np.full(200, -0.0), table, 0, shape, 4)
+    assert bits(zeros) == bits(plain(_lowered.sum_rows)(np.full(200, -0.0), table, 0, shape, 4))
+
+
+def test_an_addition_to_rows_changes_three_numbers_and_sees_the_one_before():
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=24)
+    first[[3, 7, 11]] = -0.0, np.inf, 5.0  # the fourth numbers stay what they are, whatever they are
+    places = np.array([8, 0, 8, 20, 8])  # one row three times, as in a collision
+    compiled, wanted = first.copy(), first.copy()
+    before = compiled_adds(compiled, places, 0.1, 1e-17, -0.3)
+    assert bits(before) == bits([plain(_lowered.add_row)(wanted, int(i), 0.1, 1e-17, -0.3) for i in places])
+    assert bits(compiled) == bits(wanted)
+    assert bits(compiled[3::4]) == bits(first[3::4])
+    assert compiled[8] == first[8] + 0.1 + 0.1 + 0.1
+    assert bits(compiled[[4, 5, 6]]) == bits(first[[4, 5, 6]])
+
+
+def test_a_likely_condition_is_the_condition():
+    assert [compiled_choice(number, 1.0) for number in (0.0, 1.0, 2.0, np.nan)] == [0, 0, 1, 0]
+    assert plain(_lowered.likely)(False) is False
+
+
+@pytest.mark.skipif(not COMPILED, reason="needs Numba")
+def test_rows_are_added_up_as_vectors():
+    compiled_sums(np.zeros(8), np.zeros(8, dtype=np.uint16), 0, (0,) * 8, 4)
+    compiled_adds(np.zeros(8), np.zeros(1, dtype=np.int64), 0.0, 0.0, 0.0)
+    for function, vector in ((compiled_sums, "<2 x double>"), (compiled_adds, "<4 x double>")):
+        assert any(f"fadd {vector}" in code for code in function.inspect_llvm().values())
+
+
+@pytest.mark.parametrize(("p", "memory", "kind"), [(1024, "int", np.uint16), (65536, "rltoolkit", np.uint32)])
+def test_offsets_are_four_times_the_places_and_the_products_stay(p, memory, kind):
+    table = tile_table(p, 32 if p > 1024 else 8, memory)
+    active = 3 * table.tilings
+    assert (4 * len(table.used) > 2**16) == (kind is np.uint32)
+    assert table.offsets.dtype == kind
+    assert np.array_equal(table.offsets[:, :active], 4 * table.rows[:, :active].astype(np.int64))
+    assert np.array_equal(table.offsets[:, active:], table.rows[:, active:])
+    assert not table.offsets.flags.writeable
