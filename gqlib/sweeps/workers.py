@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -61,7 +61,7 @@ def computed(
     Raises
     ------
     SweepError
-        If a process died, or no cluster answers.
+        If no cluster answers.
 
     Examples
     --------
@@ -76,34 +76,72 @@ def computed(
         return
     if dask is None and (workers == 1 or IN_PAGE):
         for index, task in enumerate(tasks):
-            yield _outcome(index, task, None)
+            yield _outcome(index, task, (Exception, SystemExit))  # Ctrl-C is for this process
         return
-    import joblib
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
+    waiting = dict(enumerate(tasks))
     with _backend(workers, dask) as jobs:
-        # One task per batch: a finished task is handed over, and stored, before the next one starts.
-        parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
         parent = os.getpid() if dask is None else None
-        calls = (joblib.delayed(_outcome)(index, task, parent) for index, task in enumerate(tasks))
-        try:
-            with _interrupts_held():
-                outcomes = parallel(calls)
-            with _closing_quietly(outcomes):
-                for index, outcome in outcomes:  # not "yield from", which would close them without the silence
-                    yield index, outcome
-        except BrokenProcessPool as error:
-            raise SweepError("a worker process died (killed, or out of memory)") from error
+        while waiting:
+            handed: list[int] = []
+            try:
+                with contextlib.closing(_handed_over(waiting, jobs, parent, handed)) as outcomes:
+                    for index, outcome in outcomes:
+                        del waiting[index]
+                        yield index, outcome
+            except _lost_workers(dask):
+                # One of a few tasks ended its process. Each of them gets another, alone; then the rest goes on.
+                for index in [index for index in handed if index in waiting]:
+                    alone = {index: waiting.pop(index)}
+                    try:
+                        yield from _handed_over(alone, jobs, parent, [])
+                    except _lost_workers(dask):
+                        yield index, Failure("its worker process died (killed, or out of memory)", "")
 
 
-def _outcome(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Failure]:
+def _handed_over(
+    tasks: Mapping[int, Work], jobs: int, parent: int | None, handed: list[int]
+) -> Generator[tuple[int, Arrays | Failure], None, None]:
+    """Results of a pool of workers as they are ready; `handed` gets the numbers of the tasks that it has been given."""
+    import joblib
+
+    def calls() -> Iterator[Any]:
+        for index, task in list(tasks.items()):
+            handed.append(index)
+            yield joblib.delayed(_outcome_elsewhere)(index, task, parent)
+
+    # One task per batch: a finished task is handed over, and stored, before the next one starts.
+    parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+    with _interrupts_held():
+        outcomes = parallel(calls())
+    with _closing_quietly(outcomes):
+        for index, outcome in outcomes:  # noqa: UP028 ("yield from" would close them without the silence)
+            yield index, outcome
+
+
+def _lost_workers(dask: Any) -> tuple[type[Exception], ...]:
+    """What is raised when a worker process is no more."""
+    if dask is None:
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        return (BrokenProcessPool,)
+    from distributed.scheduler import KilledWorker
+
+    return (KilledWorker,)
+
+
+def _outcome(index: int, task: Work, caught: tuple[type[BaseException], ...]) -> tuple[int, Arrays | Failure]:
     """Return a failure as if it were a result: raised in a worker, it would overtake results that are ready."""
-    if parent is not None:
-        _follow(parent)
     try:
         return index, task.compute()
-    except Exception as error:
+    except caught as error:
         return index, Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _outcome_elsewhere(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Failure]:
+    """The same in a worker, which no Ctrl-C reaches: an interrupt there is an exception of the task's own."""
+    if parent is not None:
+        _follow(parent)
+    return _outcome(index, task, (BaseException,))
 
 
 @cache
