@@ -459,6 +459,13 @@ def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monk
     ]
 
 
+def test_a_log_gets_no_line_when_all_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    advance = showing._lines("study", 0, 3, iter([0.0, 40.0, 80.0, 120.0]).__next__)
+    for _ in range(3):
+        advance(1)
+    assert capsys.readouterr().err == "study: 2 of 3 runs, 0.025 a second, 40 s to go\n"
+
+
 class Notebook(io.StringIO):
     """Like the stderr of a notebook's kernel."""
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from gqlib import _validate as check
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
 from gqlib.control.engine import notice
+from gqlib.control.setting import TARGETS, TargetPolicy
 from gqlib.engine import environments
 from gqlib.engine._kernel import LOST, Parts, kernel_of
 from gqlib.engine._records import Before, Limits, Memory, Rates, Seen, Sigma, Streams
@@ -46,7 +47,7 @@ ENVIRONMENTS: dict[str, Callable[..., Environment]] = {
     "acrobot": environments.acrobot,
     "cart_pole": environments.cart_pole,
 }
-TARGETS, ENGINES = ("greedy", "epsilon-greedy"), ("fast", "reference")
+ENGINES = ("fast", "reference")
 Options = tuple[tuple[str, Any], ...]
 # Signed steps, returns, episode of divergence or −1, θ, ω.
 Run = tuple[NDArray[np.int64], Array, int, Array, Array]
@@ -93,7 +94,7 @@ class EngineSetting(SigmaFields, Setting):
     eta: float = 1.0
     kappa: float = 1.0
     epsilon: float = 0.1
-    target: str = "greedy"
+    target: TargetPolicy = "greedy"
     episodes: int = 100
     max_steps: int | None = None
     theta0: float = 0.0
@@ -248,7 +249,7 @@ def run(
     runs: int,
     seed: int,
     first_run: int = 0,
-    engine: str = "fast",
+    engine: Literal["fast", "reference"] = "fast",
     **numbers: Any,
 ) -> EngineResult:
     """Run a learner in an environment.
@@ -282,7 +283,7 @@ def run(
 
 
 def run_setting(
-    setting: EngineSetting, runs: int, seed: int, *, first_run: int = 0, engine: str = "fast"
+    setting: EngineSetting, runs: int, seed: int, *, first_run: int = 0, engine: Literal["fast", "reference"] = "fast"
 ) -> EngineResult:
     """`run`, given a setting.
 

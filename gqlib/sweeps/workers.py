@@ -7,6 +7,7 @@ before the next one starts, and is safe if a worker dies or the sweep is interru
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -15,8 +16,10 @@ import time
 import traceback
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, Protocol
 
 from gqlib.sweeps.names import SweepError
@@ -24,9 +27,13 @@ from gqlib.sweeps.store import Arrays
 
 __all__ = ["Failure", "Work", "computed"]
 
+logger = logging.getLogger(__name__)
+
 # A page of the book has one process, nothing compiled, and a reader who waits.
 IN_PAGE = sys.platform == "emscripten"
 _CONNECT_TIMEOUT = "10s"
+_DIED = "its worker process died (killed, or out of memory)"
+_AT_CLUSTER = 1000  # tasks that a cluster has at a time: enough for its workers, and for one that grows by demand
 _LOOK_EVERY = 1.0  # seconds between a worker's checks on its parent
 
 
@@ -38,6 +45,9 @@ class Failure:
     traceback: str
 
 
+Outcomes = Generator[tuple[int, "Arrays | Failure"], None, None]
+
+
 class Work(Protocol):
     """Anything that computes arrays."""
 
@@ -45,9 +55,7 @@ class Work(Protocol):
         """Return the arrays, by name."""
 
 
-def computed(
-    tasks: Sequence[Work], workers: int, dask: Any
-) -> Generator[tuple[int, Arrays | Failure], None, None]:
+def computed(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
     """Yield index and arrays of each task as they are done, or what it raised: one bad task does not stop the others.
 
     Parameters
@@ -78,39 +86,46 @@ def computed(
         for index, task in enumerate(tasks):
             yield _outcome(index, task, (Exception, SystemExit))  # Ctrl-C is for this process
         return
+    results = _by_processes(tasks, workers) if dask is None else _by_cluster(tasks, workers, dask)
+    with contextlib.closing(results):
+        yield from results
+
+
+def _by_processes(tasks: Sequence[Work], workers: int) -> Outcomes:
+    """Compute tasks in local processes."""
+    import joblib
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
     waiting = dict(enumerate(tasks))
-    with _backend(workers, dask) as jobs:
-        parent = os.getpid() if dask is None else None
+    with joblib.parallel_config(backend="loky"):
         while waiting:
             handed: list[int] = []
             try:
-                with contextlib.closing(_handed_over(waiting, jobs, parent, handed)) as outcomes:
+                with contextlib.closing(_handed_over(waiting, workers, handed)) as outcomes:
                     for index, outcome in outcomes:
                         del waiting[index]
                         yield index, outcome
-            except _lost_workers(dask):
-                # One of a few tasks ended its process. Each of them gets another, alone; then the rest goes on.
+            except BrokenProcessPool:
+                # One of a few tasks ended its process. Each of them gets others, alone; then the rest goes on.
                 for index in [index for index in handed if index in waiting]:
                     alone = {index: waiting.pop(index)}
                     try:
-                        yield from _handed_over(alone, jobs, parent, [])
-                    except _lost_workers(dask):
-                        yield index, Failure("its worker process died (killed, or out of memory)", "")
+                        yield from _handed_over(alone, workers, [])
+                    except BrokenProcessPool:
+                        yield index, Failure(_DIED, "")
 
 
-def _handed_over(
-    tasks: Mapping[int, Work], jobs: int, parent: int | None, handed: list[int]
-) -> Generator[tuple[int, Arrays | Failure], None, None]:
-    """Results of a pool of workers as they are ready; `handed` gets the numbers of the tasks that it has been given."""
+def _handed_over(tasks: Mapping[int, Work], workers: int, handed: list[int]) -> Outcomes:
+    """Results of a pool of processes as they are ready; `handed` gets the numbers of the tasks that it has got."""
     import joblib
 
     def calls() -> Iterator[Any]:
         for index, task in list(tasks.items()):
             handed.append(index)
-            yield joblib.delayed(_outcome_elsewhere)(index, task, parent)
+            yield joblib.delayed(_outcome_elsewhere)(index, task, os.getpid())
 
     # One task per batch: a finished task is handed over, and stored, before the next one starts.
-    parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+    parallel = joblib.Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered")
     with _interrupts_held():
         outcomes = parallel(calls())
     with _closing_quietly(outcomes):
@@ -118,15 +133,31 @@ def _handed_over(
             yield index, outcome
 
 
-def _lost_workers(dask: Any) -> tuple[type[Exception], ...]:
-    """What is raised when a worker process is no more."""
-    if dask is None:
-        from joblib.externals.loky.process_executor import BrokenProcessPool
+def _by_cluster(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
+    """Compute tasks on a Dask cluster, which tries again what was lost with a worker, and in the end says so."""
+    with _client(workers, dask) as client:
+        from distributed import as_completed
+        from distributed.scheduler import KilledWorker
 
-        return (BrokenProcessPool,)
-    from distributed.scheduler import KilledWorker
-
-    return (KilledWorker,)
+        if not client.nthreads():
+            logger.warning("the Dask cluster at %s has no worker yet; waiting for one", client.scheduler.address)
+        calls = ((index, task, None) for index, task in enumerate(tasks))
+        number = {}
+        for call in islice(calls, _AT_CLUSTER):
+            number[client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
+        running = as_completed(number)
+        for future in running:
+            index = number.pop(future)
+            try:
+                outcome = future.result()[1]
+            except KilledWorker:
+                outcome = Failure(_DIED, "")
+            except CancelledError as error:
+                raise SweepError(f"the Dask cluster at {client.scheduler.address} is gone: {error}") from error
+            for call in islice(calls, 1):
+                number[following := client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
+                running.add(following)
+            yield index, outcome
 
 
 def _outcome(index: int, task: Work, caught: tuple[type[BaseException], ...]) -> tuple[int, Arrays | Failure]:
@@ -185,19 +216,6 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _backend(workers: int, dask: Any) -> Iterator[int]:
-    """Set joblib's backend and yield its number of jobs: local processes, or all of a Dask cluster."""
-    import joblib
-
-    if dask is None:
-        with joblib.parallel_config(backend="loky"):
-            yield workers
-        return
-    with _client(workers, dask) as client, joblib.parallel_config(backend="dask", client=client):
-        yield -1
 
 
 @contextlib.contextmanager
