@@ -11,8 +11,9 @@ every active index, e ← decay·e + gain·φ, and so on. Both take the same ste
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Any, Literal
@@ -32,6 +33,7 @@ from gqlib.engine.coders import CarTable, Tiles
 from gqlib.engine.environments import Environment
 from gqlib.engine.learners import LEARNERS, Learner
 from gqlib.fast._control import DRAWN, FLUSH_BELOW
+from gqlib.fast._jit import COMPILED
 from gqlib.fast.rng import normal, uniform
 from gqlib.learners.sigma import SigmaFields
 from gqlib.rules import DIVERGED_ABOVE, tied
@@ -275,7 +277,7 @@ def run(
     >>> result.returns.shape, bool((result.returns[:, -50:].mean() > 2 * result.returns[:, :10].mean()))
     ((5, 200), True)
     """
-    known = tuple(name for name in EngineSetting.__dataclass_fields__ if name not in ("environment", "learner"))
+    known = tuple(one.name for one in fields(EngineSetting) if one.name not in ("environment", "learner"))
     for name in numbers:
         check.choice("numbers", name, known)
     setting = EngineSetting(environment, learner, **numbers)
@@ -379,7 +381,7 @@ def _fast_run(
         words(seed, run, SIGMA),
     )
     kernel = kernel_of(parts_of(environment, learner, setting.target))
-    with notice(f"compiling the engine for {environment.name} ..."):
+    with notice(f"compiling the engine for {environment.name} ..."), _told_shortly(environment, seed, run):
         code = kernel(
             environment.data,
             environment.coder._codes(actions),
@@ -395,6 +397,40 @@ def _fast_run(
             "it should give different numbers below its size"
         )
     return steps, returns, int(code), weights[:, 0].copy(), weights[:, 2].copy()
+
+
+@contextmanager
+def _told_shortly(environment: Environment, seed: int, run: int) -> Iterator[None]:
+    """Where a user's functions do not compile, say which of them does what it should not, in place of pages."""
+    if not COMPILED:
+        yield
+        return
+    from numba.core.errors import NumbaError
+
+    try:
+        yield
+    except NumbaError as error:
+        reason = error
+        try:
+            _rehearse(environment, seed, run)
+        except NumbaError as nearer:
+            reason = nearer
+        words_of = " ".join(str(reason).partition("During:")[0].split())
+        told = f"the functions of {environment.name!r}, of its coder or of the learner do not compile: {words_of}"
+        raise ValueError(told) from reason
+
+
+def _rehearse(environment: Environment, seed: int, run: int) -> None:
+    """Take one step, and refuse what `start` or `step` must not return."""
+    starts, _, moves = streams_of(seed, run)
+    state = environment.start(environment.data, starts)
+    answer = environment.step(environment.data, state, 0, moves)
+    if not isinstance(answer, tuple) or len(answer) != 3:
+        raise ValueError(f"step returned {check.brief(answer)}; it should return the next state, the reward and an end")
+    kinds = [type(state), type(answer[0])]
+    if kinds[0] is not kinds[1] or np.shape(state) != np.shape(answer[0]):
+        states = f"{check.brief(answer[0])} after {check.brief(state)}"
+        raise ValueError(f"step returned the state {states}; both should be of the same type and size")
 
 
 def _features(environment: Environment, state: Any) -> Array:

@@ -145,19 +145,20 @@ def _by_cluster(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
         number = {}
         for call in islice(calls, _AT_CLUSTER):
             number[client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
-        running = as_completed(number)
-        for future in running:
+        # Results come with their tasks: to ask for one that was lost with its worker would hold up all the others.
+        running = as_completed(number, with_results=True, raise_errors=False)
+        for future, result in running:
             index = number.pop(future)
-            try:
-                outcome = future.result()[1]
-            except KilledWorker:
-                outcome = Failure(_DIED, "")
-            except CancelledError as error:
-                raise SweepError(f"the Dask cluster at {client.scheduler.address} is gone: {error}") from error
+            if future.status == "cancelled" or isinstance(result, CancelledError):
+                raise SweepError(f"the Dask cluster at {client.scheduler.address} is gone")
+            if future.status == "error":
+                if not isinstance(result[1], KilledWorker):
+                    raise result[1]
+                result = index, Failure(_DIED, "")
             for call in islice(calls, 1):
                 number[following := client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
                 running.add(following)
-            yield index, outcome
+            yield result
 
 
 def _outcome(index: int, task: Work, caught: tuple[type[BaseException], ...]) -> tuple[int, Arrays | Failure]:
