@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Chosen = TypeVar("Chosen", bound=str)
 
 # How far the sum of a row of probabilities may be from one: room for inputs typed as rounded decimals.
 PROBABILITY_TOLERANCE = 1e-9
@@ -160,12 +161,12 @@ def labelled(name: str, value: Any, *needed: str) -> None:
         raise ValueError(f"{name} is {brief(value)}; it should be an xarray.Dataset{wanted}")
 
 
-def choice(name: str, value: Any, options: Sequence[str]) -> str:
+def choice(name: str, value: Any, options: Sequence[Chosen]) -> Chosen:
     """One of a few names."""
     if not isinstance(value, str) or value not in options:
         known = ", ".join(repr(option) for option in options)
         raise ValueError(f"{name} is {brief(value)}; it should be one of {known}")
-    return str(value)
+    return options[options.index(value)]  # and not an equal text of another class
 
 
 def generator(name: str, value: Any) -> np.random.Generator:

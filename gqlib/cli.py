@@ -240,7 +240,11 @@ def _run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"STUDY is {name!r}; it should be module:name (gq reproduce has the experiments of the paper)")
     sys.path.insert(0, os.getcwd())  # as `python -m` has it; worker processes take it over
     study: Any = look_up("experiment", name, allow=[name])
-    if inspect.isfunction(study) and not inspect.signature(study).parameters:
+    if inspect.isfunction(study):
+        try:
+            inspect.signature(study).bind()
+        except TypeError as error:
+            raise ValueError(f"{name} should be a function that needs no argument: {error}") from None
         study = study()
     if not isinstance(study, Experiment):
         raise ValueError(f"{name} is {check.brief(study)}; it should be an Experiment, or a function that returns one")

@@ -22,6 +22,7 @@ __all__ = ["Optimum", "policy_iteration", "value_iteration"]
 
 # An action is better only if it is so by more than this share of the largest value: below it is rounding.
 _BETTER = 1e-10
+_TOLERANCE = 1e-8  # of value iteration, where nothing else is asked for
 _SHOWN = 20  # states in the table of a notebook
 
 
@@ -92,8 +93,10 @@ def policy_iteration(mdp: FiniteMDP) -> Optimum:
         policy = np.where((better | (iterations == 1))[:, None], _greedy(mdp, q), policy)
 
 
-def value_iteration(mdp: FiniteMDP, tolerance: float = 1e-8) -> Optimum:
+def value_iteration(mdp: FiniteMDP, tolerance: float | None = None) -> Optimum:
     """Optimal values and policy, by value iteration; no entry of q is further than `tolerance` from the exact one.
+
+    By default that is 1e-8, or what rounding leaves where that is more: `bound` of the result says.
 
     For γ below 1; at γ = 1 the bound says nothing, and `policy_iteration` is exact.
 
@@ -105,7 +108,6 @@ def value_iteration(mdp: FiniteMDP, tolerance: float = 1e-8) -> Optimum:
     ([2.0], [[0.0, 1.0]], True)
     """
     check.instance("mdp", mdp, FiniteMDP)
-    tolerance = check.scalar("tolerance", tolerance, low=0.0, open_low=True)
     if mdp.gamma == 1.0:
         raise ValueError("mdp has gamma 1.0; for value iteration it should be below 1 (policy_iteration takes it)")
     rewards = np.where(mdp.is_terminal[:, None], 0.0, mdp.rewards)
@@ -113,6 +115,9 @@ def value_iteration(mdp: FiniteMDP, tolerance: float = 1e-8) -> Optimum:
     # Each iteration rounds by about eps·|q|, and such errors add up to 1/(1 − γ) times as much.
     largest = float(np.abs(rewards).max()) / (1.0 - mdp.gamma)
     least = 4.0 * (mdp.n_states + 2) * float(np.finfo(float).eps) * largest / (1.0 - mdp.gamma)
+    if tolerance is None:
+        tolerance = max(_TOLERANCE, 2.0 * least)
+    tolerance = check.scalar("tolerance", tolerance, low=0.0, open_low=True)
     if tolerance < least:
         raise ValueError(f"tolerance is {tolerance:g}; rounding asks for at least {least:.1e}, so it should be larger")
     q, factor, iterations = np.zeros_like(rewards), mdp.gamma / (1.0 - mdp.gamma), 0

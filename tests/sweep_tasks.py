@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import time
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -40,10 +43,50 @@ def broken(setting: Toy, runs: int, seed: int, *, first_run: int) -> dict[str, n
     return toy(setting, runs, seed, first_run=first_run)
 
 
-def dies(setting: Toy, runs: int, seed: int, *, first_run: int) -> dict[str, np.ndarray]:
-    if first_run >= 4:
-        os._exit(1)
-    return toy(setting, runs, seed, first_run=first_run)
+@dataclass(frozen=True)
+class Whim(Setting):
+    what: str
+
+
+WHIMS = {
+    "none": lambda: None,
+    "list": lambda: [1, 2],
+    "nothing": dict,
+    "objects": lambda: {"values": np.array([object(), object()])},
+    "ragged": lambda: {"values": [[1.0], [1.0, 2.0]]},
+    "name": lambda: {"a/b": np.zeros(2)},
+    "number": lambda: {3: np.zeros(2)},
+    "exit": lambda: sys.exit(3),
+    "interrupt": lambda: _raised(KeyboardInterrupt()),
+    "unpicklable": lambda: _raised(Stubborn()),
+    "wide": lambda: {"values": np.zeros((2, 3))},
+    "other": lambda: {"other": np.zeros(2)},
+    "text": lambda: {"values": np.array(["a", "b"])},
+    "death": lambda: os._exit(1),
+}
+
+
+class Stubborn(Exception):
+    """An exception that no process can send to another."""
+
+    def __init__(self) -> None:
+        super().__init__("no")
+        self.lock = threading.Lock()
+
+
+def _raised(error: BaseException) -> NoReturn:
+    raise error
+
+
+def whims(setting: Whim, runs: int, seed: int, *, first_run: int) -> Any:
+    if setting.what in WHIMS:
+        return WHIMS[setting.what]()
+    return {"values": np.arange(first_run, first_run + runs, dtype=float)}
+
+
+def whim_study(*what: str, runs: int = 2) -> Experiment:
+    settings = tuple(map(Whim, what))
+    return Experiment("whims", "Whims", "sweep_tasks:whims", settings, runs, 1, "1", runs_per_task=2)
 
 
 def mean_and_values(arrays: dict[str, np.ndarray]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:

@@ -5,7 +5,7 @@ import pytest
 
 from gqlib import FiniteMDP
 from gqlib.control.agent import Agent, TileCoder
-from gqlib.control.gym import GymSetting, gym_runs, play, tile_coder
+from gqlib.control.gym import GymSetting, evaluate, gym_runs, play, tile_coder
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import corrected_gq_step
 from gqlib.sweeps.results import collect
@@ -281,6 +281,48 @@ def test_an_interrupted_play_keeps_finished_episodes_and_leaves_no_trace():
     np.testing.assert_array_equal(told.value.played.returns, expected.returns)
     assert not agent.trace.any()
     np.testing.assert_array_equal(agent.theta, whole.theta)
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (lambda step: step[:4], r"env\.step returned \(array.*it should return five things"),
+        (lambda step: (step[0], None, *step[2:]), r"env\.step returned .*reward \(a number\)"),
+        (lambda step: (step[0], np.ones(2), *step[2:]), r"env\.step returned .*reward \(a number\)"),
+        (lambda step: None, r"env\.step returned None"),
+        (lambda step: 1 / 0, "division by zero"),  # the environment's own exception is raised as it is
+    ],
+)
+def test_an_environment_that_goes_wrong_is_told_and_leaves_no_trace(step, told):
+    class Wrong(Corridor):
+        steps = 0
+
+        def step(self, action):
+            self.steps += 1
+            found = super().step(action)
+            return step(found) if self.steps == 7 else found
+
+    agent = Agent(TileCoder([0.0], [1.0], 2, size=64), np.random.default_rng(0))
+    with pytest.raises((ValueError, ZeroDivisionError), match=told):
+        play(Wrong(), agent, 5, seed=0)
+    assert agent.steps == 6
+    assert not agent.trace.any()
+
+
+def test_an_old_reset_and_many_environments_are_refused():
+    class Old(Corridor):
+        def reset(self, seed=None):
+            return super().reset(seed)[0]
+
+    class Many(Corridor):
+        single_action_space = None
+
+    agent = Agent(TileCoder([0.0], [1.0], 2, size=64), np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"env\.reset returned array.*the first state and a dict"):
+        play(Old(), agent, 1, seed=0)
+    for act in (play, evaluate):
+        with pytest.raises(ValueError, match=r"it should be one environment .*play_side_by_side"):
+            act(Many(), agent, 1, seed=0)
 
 
 @pytest.mark.filterwarnings("ignore:size is")  # a memory that is too small, on purpose

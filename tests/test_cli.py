@@ -202,6 +202,8 @@ def test_what_parquet_and_netcdf_need_is_said(
     [
         ("matplotlib", "plot", "import gqlib.cli; sys.exit(gqlib.cli.main(['plot', 'x']))"),
         ("sympy", "symbolic", "import gqlib.symbolic"),
+        ("gymnasium", "gym", "from gqlib.control.gym import features_of; features_of(None)"),
+        ("gymnasium", "gym", "from gqlib.control.gym import _spaces; _spaces(None)"),
         ("distributed", "cluster", "gqlib.cli.main(['reproduce', 'fig2', '--dask', 'local', '--out', sys.argv[1]])"),
     ],
 )

@@ -14,6 +14,7 @@ from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, e
 from gqlib.engine import runs as runs_module
 from gqlib.engine.coders import CarTable
 from gqlib.engine.learners import LEARNERS
+from gqlib.fast._jit import COMPILED
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
 from gqlib.learners.corrected import corrected_gq_step
 from gqlib.seeds import START, words
@@ -441,7 +442,7 @@ WORLD = {"start": own()[0], "step": own()[1], "actions": 2, "coder": Features(_f
         (lambda: run("maze", runs=1, seed=0), r"^environment is 'maze'"),
         (lambda: run("acrobot", "dqn", runs=1, seed=0), r"^learner is 'dqn'"),
         (lambda: run("acrobot", runs=0, seed=0), r"^runs is 0"),
-        (lambda: run("acrobot", runs=1, seed=0, steps=3), r"^numbers is 'steps'"),
+        (lambda: run("acrobot", runs=1, seed=0, steps=3), r"^numbers is 'steps'; it should be one of 'sigma',"),
         (lambda: run("acrobot", runs=1, seed=0, engine="gpu"), r"^engine is 'gpu'"),
         (lambda: run("acrobot", runs=1, seed=0, lam=2.0), r"^lam is 2"),
         (lambda: run("acrobot", "qrc", runs=1, seed=0, kappa=200.0), r"^kappa is 200"),
@@ -464,6 +465,44 @@ WORLD = {"start": own()[0], "step": own()[1], "actions": 2, "coder": Features(_f
 def test_refusals_name_the_argument(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@njit
+def _starts(data, stream):
+    return (0.5,)
+
+
+@njit
+def _two_things(data, state, action, stream):
+    return state, -1.0
+
+
+@njit
+def _another_state(data, state, action, stream):
+    return (0.5, 0.5), -1.0, False
+
+
+@njit
+def _no_such_thing(data, state, action, stream):
+    return state.nowhere, -1.0, False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (_two_things, r"^step returned \(\(0\.5,\), -1\.0\); it should return the next state, the reward and an end$"),
+        (_another_state, r"^step returned the state \(0\.5, 0\.5\) after \(0\.5,\); both should be of the same type"),
+        (_no_such_thing, r"^the functions of 'own', of its coder .*do not compile: .*nowhere"),
+    ],
+)
+def test_functions_that_do_not_compile_are_told_in_a_line(step, told):
+    own = Environment(_starts, step, 2, Tiles((0.0,), (1.0,), (4,)))
+    with pytest.raises(ValueError, match=told) as error:
+        run(own, "sarsa", runs=1, seed=0, episodes=1)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 600
 
 
 def test_names_lead_to_environments_and_learners():

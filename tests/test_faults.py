@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from sweep_driver import sweep
-from sweep_tasks import experiment
+from sweep_tasks import experiment, whim_study
 
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.results import collect
@@ -207,11 +207,14 @@ def test_a_disk_that_fills_up_stops_the_sweep_and_loses_nothing(tmp_path: Path) 
 
 
 @pytest.mark.thorough
-def test_a_worker_that_dies_is_one_clear_error_and_the_rest_is_kept(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    with pytest.raises(SweepError, match="a worker process died"):
-        run_sweep(experiment(function="dies", runs=8), store, workers=2)
-    assert run_sweep(experiment(function="dies", runs=4), store).computed <= 3
+def test_a_task_that_ends_its_worker_is_named_and_the_rest_is_finished(tmp_path: Path) -> None:
+    store, sweep = Store(tmp_path), whim_study("good", "death", "better", "fine", "best")
+    dead = r"1 of 5 tasks failed.*runs 0 to 1 of Whim\(what='death'\): its worker process died"
+    with pytest.raises(SweepError, match=dead):
+        run_sweep(sweep, store, workers=2)
+    assert len(store.names()) == 4
+    with pytest.raises(SweepError, match=dead.replace("5", "1")):
+        run_sweep(sweep, store, workers=2)
 
 
 @pytest.fixture(scope="module")

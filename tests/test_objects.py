@@ -4,6 +4,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import gqlib
 from gqlib import FiniteMDP, PredictionProblem, domains
 from gqlib._objects import signature
 from gqlib.control import ControlSetting, run_control
+from gqlib.domains import baird_star, boyan_chain, cart_pole, five_state_walk, machine, two_state
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import run
 from gqlib.evaluation import PredictionSetting, run_prediction
@@ -88,6 +90,35 @@ def test_what_a_problem_was_made_from_can_change_without_it():
         mdp.gamma = 0.9
     with pytest.raises(ValueError, match="read-only"):
         mdp.is_terminal[0] = True
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "wrong"),
+    [
+        (two_state, "reading", "episodic"),
+        (machine, "features", "tiles"),
+        (boyan_chain, "end", "stop"),
+        (boyan_chain, "terminal_features", "none"),
+        (baird_star, "features", "tabular"),
+        (cart_pole, "policy", "random"),
+        (cart_pole, "start", "anywhere"),
+        (five_state_walk, "features", "wide"),
+        (ControlSetting, "target", "best"),
+        (ControlSetting, "memory", "hash"),
+        (ControlSetting, "v", "late"),
+        (ControlSetting, "method", "sarsa"),
+        (ControlSetting, "ties", "last"),
+        (ControlSetting, "start", "top"),
+    ],
+)
+def test_the_type_of_a_choice_lists_what_the_call_takes(call, name, wrong):
+    """So an editor offers the names, and a type checker refuses others, as the call does."""
+    listed = get_args(get_type_hints(call)[name])
+    assert len(listed) > 1
+    with pytest.raises(ValueError, match=f"{name} is '{wrong}'; it should be one of {', '.join(map(repr, listed))}$"):
+        call(**{name: wrong})
+    for each in listed:
+        call(**{name: each})
 
 
 def test_signatures_tell_apart_what_differs():

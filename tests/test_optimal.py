@@ -63,6 +63,18 @@ def test_what_value_iteration_says_of_itself(gamma, reward, steps):
     assert policy_iteration(mdp).bound == 0.0
 
 
+def test_the_default_tolerance_is_one_that_rounding_allows():
+    """A cliff of 48 states that costs 100, γ = 0.99: 1e-8 is too much to ask, and nobody asked for it."""
+    moves = np.zeros((48, 2, 48))
+    moves[np.arange(48), 0, np.maximum(np.arange(48) - 1, 0)] = moves[:, 1, 0] = 1.0
+    mdp = FiniteMDP(moves, np.tile([-1.0, -100.0], (48, 1)), 0.99)
+    found = value_iteration(mdp)
+    assert 1e-8 < found.bound < 1e-6
+    assert np.abs(found.q - policy_iteration(mdp).q).max() <= found.bound
+    with pytest.raises(ValueError, match="rounding asks for at least"):
+        value_iteration(mdp, 1e-8)
+
+
 def test_where_nothing_is_paid_a_tolerance_of_zero_is_refused_too():
     with pytest.raises(ValueError, match=r"tolerance is 0; it should be in \(0"):
         value_iteration(FiniteMDP(np.ones((1, 1, 1)), [[0.0]], 0.5), 0)

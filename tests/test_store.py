@@ -67,6 +67,9 @@ def test_objects_and_infinite_headers_are_refused() -> None:
         pack({}, {"names": np.array([{}, None], dtype=object)})
     with pytest.raises(ValueError, match="JSON"):
         pack({"sigma": float("nan")}, {})
+    for name in ("a/b", "..\\a", "c:a", "", 3):  # names that `unpack` would refuse
+        with pytest.raises(ValueError, match="arrays has the name"):
+            pack({}, {name: np.zeros(2)})
 
 
 @given(cut=st.integers(0, 10**9))

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sweep_tasks import Toy, experiment, toy
+from sweep_tasks import Toy, Whim, experiment, toy, whim_study
 
 from gqlib.bench.store import finished_store
 from gqlib.control import ControlSetting
 from gqlib.sweeps import progress as showing
 from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect, load_results, recompute, save_results
-from gqlib.sweeps.store import DamagedFile, Store
+from gqlib.sweeps.setting import plain
+from gqlib.sweeps.store import DamagedFile, Store, canonical_json
 from gqlib.sweeps.sweep import Experiment, Task, cover, index_of, run_sweep
 
 
@@ -283,6 +284,99 @@ def test_a_failing_task_is_told_and_does_not_stop_the_others(tmp_path: Path, wor
         run_sweep(sweep, store, workers=workers)
 
 
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("none", "returned None; expected arrays by name, in a dict"),
+        ("list", r"returned \[1, 2\]; expected arrays by name"),
+        ("nothing", r"returned \{\}; expected arrays by name"),
+        ("objects", "cannot be stored: arrays has 'values' of dtype object"),
+        ("ragged", "cannot be stored: setting an array element with a sequence"),
+        ("name", "cannot be stored: arrays has the name 'a/b'"),
+        ("number", "cannot be stored: arrays has the name 3"),
+        ("exit", "SystemExit: 3"),
+        ("unpicklable", "Stubborn: no"),
+    ],
+)
+def test_whatever_a_function_does_is_told_with_its_setting_and_the_rest_is_finished(
+    tmp_path: Path, what: str, told: str
+) -> None:
+    store = Store(tmp_path)
+    with pytest.raises(SweepError, match=rf"1 of 3 tasks failed.*runs 0 to 1 of Whim\(what='{what}'\): .*{told}"):
+        run_sweep(whim_study("good", what, "better"), store)
+    assert run_sweep(whim_study("good", "better"), store).found == 2
+
+
+def test_an_interrupt_stops_this_process_and_is_a_failure_in_a_worker(tmp_path: Path) -> None:
+    """A worker sees no Ctrl-C, so what is raised there comes from the task; here the two cannot be told apart."""
+    sweep = whim_study("interrupt", "good", "unpicklable")
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(sweep, Store(tmp_path / "here"))
+    with pytest.raises(SweepError, match=r"2 of 3 tasks failed.*KeyboardInterrupt.*Stubborn"):
+        run_sweep(sweep, Store(tmp_path / "there"), workers=2)
+    assert len(Store(tmp_path / "there").names()) == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("wide", r"has 'values' \(numbers of shape \(2, 3\)\), what is before it 'values' \(numbers of shape \(2,\)\)"),
+        ("other", r"has 'other' \(numbers"),
+        ("text", r"has 'values' \(text of shape"),
+    ],
+)
+def test_settings_that_return_other_arrays_are_named(tmp_path: Path, what: str, told: str) -> None:
+    sweep, store = whim_study("good", what), Store(tmp_path)
+    run_sweep(sweep, store)
+    with pytest.raises(SweepError, match=rf"Whim\(what='{what}'\) {told}.*change the version"):
+        collect(sweep, store)
+
+
+def test_runs_of_a_setting_that_do_not_go_together_are_named(tmp_path: Path) -> None:
+    sweep, store = whim_study("good", runs=4), Store(tmp_path)
+    first, second = sweep.tasks()
+    store.put(first.name, first.header, {"values": np.zeros(2)})
+    store.put(second.name, second.header, {"values": np.zeros((2, 3))})
+    with pytest.raises(SweepError, match=r"the task of Whim\(what='good'\) that begins with run 2 has .*\(3,\)"):
+        collect(sweep, store)
+
+
+def test_a_setting_that_fails_in_every_run_is_told_once_and_whole_in_the_report(tmp_path: Path) -> None:
+    long = "w" * 90
+    sweep = dataclasses.replace(whim_study(long, runs=6), function="sweep_tasks:wrong_rows")
+    with pytest.raises(SweepError, match=r"3 of 3 tasks failed, the others are stored: runs 0 to 5 of Whim") as told:
+        run_sweep(sweep, Store(tmp_path))
+    assert "; runs" not in str(told.value)
+    report = (tmp_path / "failures.txt").read_text(encoding="utf-8")
+    assert report.count(f"of Whim(what='{long}'):\nSweepError") == 3
+    assert "runs 4 to 5 of" in report
+
+
+def test_a_name_that_leads_nowhere_is_an_error_before_anything_is_computed(tmp_path: Path) -> None:
+    for field in ("function", "summary", "finish"):
+        sweep = dataclasses.replace(experiment(log=str(tmp_path / "log")), **{field: "sweep_tasks:none"})
+        with pytest.raises(SweepError, match=r"^cannot find 'sweep_tasks:none'"):
+            run_sweep(sweep, Store(tmp_path / "store"))
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_function_itself_is_refused_and_a_script_is_no_module() -> None:
+    with pytest.raises(ValueError, match=r"function is <function toy .*it should be a name by which workers find it"):
+        dataclasses.replace(experiment(), function=toy)
+    with pytest.raises(SweepError, match=r"cannot find '__main__:none'.*put it into a module"):
+        look_up("runner", "__main__:none", allow=["__main__:none"])
+
+
+def test_numbers_of_numpy_in_a_setting_are_those_of_python(tmp_path: Path) -> None:
+    """A grid is often made by arange; the same number has the same key, and is the same in a result."""
+    assert Toy(scale=np.float64(2), length=np.int64(3)).key == Toy(scale=2.0, length=3).key
+    sweep = dataclasses.replace(experiment(), settings=tuple(Toy(2.0, length) for length in np.arange(3, 4)))
+    run_sweep(sweep, Store(tmp_path))
+    assert collect(sweep, Store(tmp_path))["length"].values.tolist() == [3]
+    with pytest.raises(ValueError, match="JSON should hold it"):
+        canonical_json(plain(Whim(np.zeros(2))))
+
+
 def test_a_function_that_returns_too_many_rows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SweepError, match=r"wrong_rows returned 'values' of shape \(5,\)"):
         run_sweep(experiment(function="wrong_rows"), Store(tmp_path))
@@ -363,6 +457,13 @@ def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monk
         "study: 193 of 1,000 runs, 2 a second, 7 min to go",
         "study: 255 of 1,000 runs, 2 a second, 6 min to go",
     ]
+
+
+def test_a_log_gets_no_line_when_all_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    advance = showing._lines("study", 0, 3, iter([0.0, 40.0, 80.0, 120.0]).__next__)
+    for _ in range(3):
+        advance(1)
+    assert capsys.readouterr().err == "study: 2 of 3 runs, 0.025 a second, 40 s to go\n"
 
 
 class Notebook(io.StringIO):

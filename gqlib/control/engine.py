@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
-from gqlib.control.setting import ControlSetting, first_weights
+from gqlib.control.setting import ControlSetting, Method, TargetPolicy, Ties, VTime, first_weights
 from gqlib.control.tile_tables import ROW_OF_WEIGHTS, TileTable, tile_table
 from gqlib.fast import _control as kernel
 from gqlib.fast._car import STARTS
@@ -96,9 +96,9 @@ def _call(
 
 
 @cache
-def _compiled(tilings: int, target: str, v: str, corrected: bool, ties: str) -> None:
+def _compiled(tilings: int, target: TargetPolicy, v: VTime, corrected: bool, ties: Ties) -> None:
     """Compile the kernel for these options, or load it from disk, by taking one step of a run."""
-    method = "corrected" if corrected else "gradient"
+    method: Method = "corrected" if corrected else "gradient"
     one_step = ControlSetting(
         tilings=tilings, target=target, v=v, method=method, ties=ties, episodes=1, max_steps=1
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.run import run_control
-from gqlib.control.setting import ControlSetting
+from gqlib.control.setting import ControlSetting, Memory, Method, TargetPolicy
 from gqlib.sweeps.results import Labelled
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
@@ -42,10 +42,10 @@ class ControlGrid(Setting):
 
     alphas: tuple[float, ...]
     etas: tuple[float, ...]
-    method: str = "gradient"
-    target: str = "greedy"
+    method: Method = "gradient"
+    target: TargetPolicy = "greedy"
     p: int = 1024
-    memory: str = "int"
+    memory: Memory = "int"
     sigma: float = 0.5
     sigma_noise: float = 0.0
     episodes: int = 400

@@ -8,7 +8,7 @@ bootstraps.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array, Diverged
 from gqlib.control.agent import Agent
 from gqlib.control.features import TableCoder, TileCoder
-from gqlib.control.setting import TARGETS
+from gqlib.control.setting import TARGETS, TargetPolicy
 from gqlib.stats._told import told_mean
 from gqlib.sweeps.progress import showing
 from gqlib.sweeps.setting import Setting
@@ -109,7 +109,8 @@ class DivergedPlay(Diverged):
 
 def _spaces(env: Any) -> tuple[Any, int]:
     """The space of observations and the number of actions, of one environment where there are many."""
-    from gymnasium.spaces import Discrete
+    with check.package("gymnasium", "gym"):
+        from gymnasium.spaces import Discrete
 
     names = ("observation_space", "action_space")
     seen, actions = (getattr(env, f"single_{name}", getattr(env, name, None)) for name in names)
@@ -253,11 +254,17 @@ def _budget(episodes: int | None, steps: int | None, callback: Any) -> tuple[_Bu
     return _Budget(count, most, callback), min(count, most)
 
 
-def _playable(env: Any, agent: Any, needed: Sequence[str]) -> None:
+def _able(agent: Any, needed: Sequence[str]) -> None:
     if not all(hasattr(agent, name) for name in needed):
         raise ValueError(f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has")
+
+
+def _single(env: Any) -> None:
     if not hasattr(env, "reset") or not hasattr(env, "step"):
         raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
+    if hasattr(env, "single_action_space"):
+        side = "gqlib.control.vector.play_side_by_side takes many"
+        raise ValueError(f"env is {check.brief(env)}; it should be one environment ({side})")
 
 
 def play(
@@ -309,7 +316,8 @@ def play(
     (True, 90)
     """
     check.flag("learn", learn)
-    _playable(env, agent, ("act", "learn", "end_episode") if learn else ("greedy",))
+    _able(agent, ("act", "learn", "end_episode") if learn else ("greedy",))
+    _single(env)
     return _played(env, agent if learn else None, agent.act if learn else agent.greedy, episodes, seed, steps,
                    callback, progress)  # fmt: skip
 
@@ -345,8 +353,7 @@ def evaluate(
     np.True_
     """
     check.integer("seed", seed, low=0)
-    if not hasattr(env, "reset") or not hasattr(env, "step"):
-        raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
+    _single(env)
     choose: Callable[[Any], int]
     rng = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=(seeds.GYM_EXPLORATION,)))
     if callable(policy):
@@ -360,7 +367,7 @@ def evaluate(
         def choose(state: Any) -> int:
             return int(rng.random() * count)
     else:
-        _playable(env, agent, ("greedy", "values", "rate"))
+        _able(agent, ("greedy", "values", "rate"))
         assert agent is not None  # it has these
         epsilon = agent.rate("epsilon") if policy == "epsilon-greedy" else 0.0
 
@@ -391,11 +398,15 @@ def _played(
     try:
         with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
             while not budget.over(log, taken):
-                state, _ = env.reset(seed=None if log.returns else seed)
+                state = _first(env.reset(seed=None if log.returns else seed))
                 action, ended, cut = choose(state), False, False
                 while not (ended or cut) and taken < budget.steps:
-                    next_state, reward, ended, cut, _ = step(action)
-                    reward = float(reward)
+                    answer = step(action)
+                    try:
+                        next_state, reward, ended, cut, _ = answer
+                        reward = float(reward)
+                    except (TypeError, ValueError):
+                        raise _not_a_step(answer) from None
                     if advanced is not None:
                         next_action = advanced(state, action, reward, next_state, terminated=bool(ended))
                     else:
@@ -410,12 +421,27 @@ def _played(
                 advance(log.length if counts_steps else 1)
                 if (ended or cut) and budget.told(log.end(bool(cut and not ended))):
                     break
-    except (KeyboardInterrupt, Diverged) as error:
+    except BaseException as error:
         if learner is not None:
             learner.end_episode()
+        if not isinstance(error, KeyboardInterrupt | Diverged):
+            raise
         kind = Interrupted if isinstance(error, KeyboardInterrupt) else DivergedPlay
         raise kind(str(error), log.played()) from error
     return log.played()
+
+
+def _first(answer: Any) -> Any:
+    """The first state, of what `reset` returned."""
+    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[1], Mapping):
+        wanted = "the first state and a dict, as gymnasium.Env.reset does"
+        raise ValueError(f"env.reset returned {check.brief(answer)}; it should return {wanted}")
+    return answer[0]
+
+
+def _not_a_step(answer: Any) -> ValueError:
+    wanted = "five things as gymnasium.Env.step does: state, reward (a number), terminated, truncated, and a dict"
+    return ValueError(f"env.step returned {check.brief(answer)}; it should return {wanted}")
 
 
 @dataclass(frozen=True)
@@ -455,7 +481,7 @@ class GymSetting(Setting):
     alpha: float = 0.01
     eta: float = 1.0
     epsilon: float = 0.1
-    target: Literal["greedy", "epsilon-greedy"] = "epsilon-greedy"
+    target: TargetPolicy = "epsilon-greedy"
     corrected: bool = False
     episodes: int = 100
     max_steps: int = 200

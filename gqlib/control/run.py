@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +111,7 @@ def run_control(
     seed: int,
     *,
     first_run: int = 0,
-    engine: str = "fast",
+    engine: Literal["fast", "reference"] = "fast",
     weights: bool = False,
 ) -> ControlResult:
     """Run a control experiment.

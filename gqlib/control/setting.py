@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,16 @@ from gqlib.sweeps.setting import Setting
 
 __all__ = ["ControlSetting", "first_weights"]
 
-TARGETS = ("greedy", "epsilon-greedy")
+TargetPolicy = Literal["greedy", "epsilon-greedy"]
+Memory = Literal["int", "iht", "salted", "rltoolkit"]
+VTime = Literal["same-step", "lagged"]
+Method = Literal["gradient", "semi-gradient", "corrected"]
+Ties = Literal["first", "random"]
+Start = Literal["valley", "bottom", "anywhere"]
+TARGETS = get_args(TargetPolicy)
 FIXED_MEMORIES = ("int", "iht")  # the same in every run
-MEMORIES = (*FIXED_MEMORIES, "salted", "rltoolkit")
-V_TIMES = ("same-step", "lagged")
-METHODS = ("gradient", "semi-gradient", "corrected")
-TIES = ("first", "random")
-STARTS = ("valley", "bottom", "anywhere")
+MEMORIES, V_TIMES, METHODS = get_args(Memory), get_args(VTime), get_args(Method)
+TIES, STARTS = get_args(Ties), get_args(Start)
 LARGEST_MEMORY = 2**16  # the engine stores indices in 16 bits
 MOST_TILINGS = 32
 
@@ -87,16 +90,16 @@ class ControlSetting(SigmaFields, Setting):
     alpha: float = 0.001
     eta: float = 1.0
     epsilon: float = 0.1
-    target: str = "greedy"
+    target: TargetPolicy = "greedy"
     p: int = 1024
     tilings: int = 8
-    memory: str = "int"
+    memory: Memory = "int"
     max_steps: int = 5000
     episodes: int = 400
-    v: str = "same-step"
-    method: str = "gradient"
-    ties: str = "first"
-    start: str = "valley"
+    v: VTime = "same-step"
+    method: Method = "gradient"
+    ties: Ties = "first"
+    start: Start = "valley"
     theta0: float = 0.0
     theta0_noise: float = 0.0
 

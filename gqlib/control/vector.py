@@ -13,7 +13,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.agent import Agent
-from gqlib.control.gym import Played, _Log, _playable
+from gqlib.control.gym import Played, _able, _Log
 
 __all__ = ["play_side_by_side"]
 
@@ -54,7 +54,7 @@ def play_side_by_side(
     if not isinstance(agents, Sequence) or len(agents) != count or len(set(map(id, agents))) != count:
         raise ValueError(f"agents is {check.brief(agents)}; it should hold {count} different agents")
     for agent in agents:
-        _playable(envs, agent, ("act", "learn", "end_episode", "greedy"))
+        _able(agent, ("act", "learn", "end_episode", "greedy"))
     seed, episodes = check.integer("seed", seed, low=0), check.integer("episodes", episodes, low=1)
     check.room("episodes", episodes, episodes)
     mode = envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)

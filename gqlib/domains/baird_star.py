@@ -14,22 +14,24 @@ Features of a corner: φ(s_i) = 2ε_i + ε_{n+1}. Of the centre:
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 
 from gqlib import _validate as check
-from gqlib.domains.finite import Chain, FiniteDomain, build
+from gqlib.domains.finite import Chain, FiniteDomain, SigmaReading, build
 from gqlib.mdp import FiniteMDP
 
 __all__ = ["baird_star"]
 
 DASHED, SOLID = 0, 1
-FEATURES = ("printed", "classical")
+Features = Literal["printed", "classical"]
+FEATURES = get_args(Features)
 CENTRE_WEIGHT_0 = 10.0
 
 
 def baird_star(
-    *, features: str = "printed", states: int = 7, reading: str = "literal", gamma: float = 0.99
+    *, features: Features = "printed", states: int = 7, reading: SigmaReading = "literal", gamma: float = 0.99
 ) -> FiniteDomain:
     """Baird's star as exact matrices and as a sampler.
 

@@ -18,18 +18,20 @@ As printed, s_n is absorbing, so the only stationary law puts all its weight on 
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 
 from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.domains.finite import Chain, FiniteDomain, build
+from gqlib.domains.finite import Chain, FiniteDomain, SigmaReading, build
 from gqlib.mdp import FiniteMDP
 
 __all__ = ["boyan_chain", "triangles"]
 
-ENDS = ("restart", "jump", "absorb")
-TERMINAL_FEATURES = ("printed", "zero")
+End = Literal["restart", "jump", "absorb"]
+TerminalFeatures = Literal["printed", "zero"]
+ENDS, TERMINAL_FEATURES = get_args(End), get_args(TerminalFeatures)
 STEP_REWARD, LAST_REWARD = -3.0, -2.0
 FEATURE_COUNT = 4
 
@@ -54,9 +56,9 @@ def boyan_chain(
     *,
     states: int = 14,
     gamma: float = 0.99,
-    reading: str = "literal",
-    end: str = "restart",
-    terminal_features: str = "printed",
+    reading: SigmaReading = "literal",
+    end: End = "restart",
+    terminal_features: TerminalFeatures = "printed",
     episode_steps: int | None = None,
 ) -> FiniteDomain:
     """Boyan's chain as exact matrices and as a sampler.

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -52,7 +53,11 @@ PUBLIC_GAMMA = 0.95
 SMALLEST_GAMMA = 1e-9  # below it, scipy's solver loses every digit
 PUBLIC_GAIN = (24.90161760625667, 5.524317360423918, 0.8576217323293819, 1.7219036089723017)
 BEHAVIOUR_VARIANCE, TARGET_VARIANCE = 0.01, 0.001
-FEATURES, POLICIES, CART_READINGS = ("printed", "squares", "public"), ("off", "on"), ("literal", "expected")
+Features = Literal["printed", "squares", "public"]
+Policy = Literal["off", "on"]
+Reading = Literal["literal", "expected"]
+Start = Literal["public", "stationary"]
+FEATURES, POLICIES, CART_READINGS = get_args(Features), get_args(Policy), get_args(Reading)
 PAIRS = tuple((i, j) for i in range(4) for j in range(i, 4))
 WARM_UP = 400  # S has spectral radius 0.945: after 400 steps the start is forgotten to ten digits
 # ln 2, and the same in two parts, the first with few bits, so that multiples of it are exact (Cody and Waite).
@@ -163,7 +168,7 @@ class CartPole(Domain):
 
     walker: Walker
     truth: Array
-    reading: str
+    reading: Reading
 
 
 def covariance(closed_loop: Array, action_variance: float) -> tuple[Array, Array]:
@@ -207,10 +212,10 @@ def _reward(gain: Array, action_variance: float) -> Array:
 def cart_pole(
     *,
     gamma: float = PUBLIC_GAMMA,
-    features: str = "printed",
-    policy: str = "off",
-    reading: str = "literal",
-    start: str = "public",
+    features: Features = "printed",
+    policy: Policy = "off",
+    reading: Reading = "literal",
+    start: Start = "public",
 ) -> CartPole:
     """Linearised cart-pole as exact moments and as a sampler.
 
@@ -243,7 +248,7 @@ def cart_pole(
     """
     features = check.choice("features", features, FEATURES)
     policy, reading = check.choice("policy", policy, POLICIES), check.choice("reading", reading, CART_READINGS)
-    start = check.choice("start", start, ("public", "stationary"))
+    start = check.choice("start", start, get_args(Start))
     gamma = check.scalar("gamma", gamma, low=SMALLEST_GAMMA, high=1.0, open_high=True)
     gain = np.array(PUBLIC_GAIN) if gamma == PUBLIC_GAMMA else riccati_gain(gamma)
     behaviour, target = (BEHAVIOUR_VARIANCE, TARGET_VARIANCE) if policy == "off" else (0.0, 0.0)
@@ -278,7 +283,7 @@ def cart_pole(
     return CartPole(name, problem, theta0, walker.sample, walker, check.frozen(truth), reading)
 
 
-def _features(features: str, stationary: Array) -> tuple[Array, Array]:
+def _features(features: Features, stationary: Array) -> tuple[Array, Array]:
     """Φ on the basis, (11, d), and what each feature is divided by, (d,)."""
     squares = [1 + PAIRS.index((i, i)) for i in range(4)]
     columns = ([0] if features == "printed" else []) + squares

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,9 @@ from gqlib.prediction import PredictionProblem
 
 __all__ = ["Chain", "FiniteDomain", "Path", "Tables", "WeightedTrajectory", "build"]
 
-SIGMA_READINGS = ("literal", "expected", "stacked")
+SigmaReading = Literal["literal", "expected", "stacked"]
+SIGMA_READINGS = get_args(SigmaReading)
+Reading = Literal["pairs"] | SigmaReading
 ON_PAIRS = ("stacked", "pairs")  # the readings whose features are those of pairs
 Ints = NDArray[np.int64]
 # A row of probabilities that falls this little short of one does reach one (rounding in a sum of a few terms).
@@ -191,7 +194,7 @@ class FiniteDomain(Domain):
     chain: Chain
     tables: Tables
     values: Callable[[], Array] = field(compare=False)
-    reading: str
+    reading: Reading
 
     @property
     def truth(self) -> Array:
@@ -207,7 +210,7 @@ def fixed_order_product(matrix: Array, columns: Array) -> Array:
     return total
 
 
-def _tables(features: Array, chain: Chain, pi: Array, rewards: Array, reading: str) -> Tables:
+def _tables(features: Array, chain: Chain, pi: Array, rewards: Array, reading: Reading) -> Tables:
     n_states, n_actions = chain.mu.shape
     if reading in ON_PAIRS:
         blocks = features
@@ -229,7 +232,9 @@ def _state_chain(chain: Chain, policy: Array) -> Array:
     return np.asarray((policy[:, :, None] * chain.transitions).sum(axis=1))
 
 
-def _problem(features: Array, chain: Chain, pi: Array, rewards: Array, gamma: float, reading: str) -> PredictionProblem:
+def _problem(
+    features: Array, chain: Chain, pi: Array, rewards: Array, gamma: float, reading: Reading
+) -> PredictionProblem:
     """The exact problem that walks of `chain` sample, on states or, stacked, on pairs s·A + a."""
     n_states, n_actions = chain.mu.shape
     p_mu: Array
@@ -279,7 +284,7 @@ def build(
     rewards: Array,
     gamma: float,
     theta0: Array,
-    reading: str,
+    reading: SigmaReading,
     values: Callable[[], Array],
 ) -> FiniteDomain:
     """A finite domain in one of the readings.
@@ -314,7 +319,7 @@ def assemble(
     rewards: Array,
     gamma: float,
     theta0: Array,
-    reading: str,
+    reading: Reading,
     values: Callable[[], Array],
 ) -> FiniteDomain:
     """What `build` does, also for features of pairs, (S·A, d)."""
@@ -333,7 +338,7 @@ def assemble(
     )
 
 
-def _truth(values: Callable[[], Array], pi: Array, reading: str, horizon: int) -> Array:
+def _truth(values: Callable[[], Array], pi: Array, reading: Reading, horizon: int) -> Array:
     q = values()
     per_index = q.ravel() if reading in ON_PAIRS else (pi * q).sum(axis=1)
     return np.asarray(np.tile(per_index, horizon + 1))

@@ -14,6 +14,7 @@ With v the value of the target and q = 0.4/0.6, v(s) = 2(1 − q^s)/(1 − q⁶)
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -25,7 +26,8 @@ from gqlib.domains.random_walk import RIGHT, random_walk
 __all__ = ["five_state_walk"]
 
 STATES = 5
-FEATURES = ("tabular", "inverted", "dependent")
+Features = Literal["tabular", "inverted", "dependent"]
+FEATURES = get_args(Features)
 TO_THE_RIGHT = 0.6
 
 
@@ -38,7 +40,7 @@ def _features(kind: str) -> Array:
     return np.asarray(rows / np.sqrt((rows**2).sum(axis=1, keepdims=True)))
 
 
-def five_state_walk(features: str = "tabular") -> FiniteDomain:
+def five_state_walk(features: Features = "tabular") -> FiniteDomain:
     """A five-state walk as exact matrices and as a sampler.
 
     Parameters

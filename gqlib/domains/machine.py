@@ -21,6 +21,8 @@ In a table the fixed point of Q(σ, λ) is q^{ν_σ} with ν_σ = (1−σ)π + �
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from gqlib import _validate as check
@@ -52,7 +54,8 @@ REWARDS = ((3.0, -1.0), (2.0, -1.5), (0.0, -2.0))
 CREW = check.frozen(np.tile([0.7, 0.3], (3, 1)))
 PLAN = check.frozen(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]))
 WEAR = (0.0, 0.5, 1.0)
-FEATURES = ("table", "wear")
+Features = Literal["table", "wear"]
+FEATURES = get_args(Features)
 
 
 def machine_mdp(gamma: float = GAMMA) -> FiniteMDP:
@@ -71,7 +74,7 @@ def machine_mdp(gamma: float = GAMMA) -> FiniteMDP:
     return FiniteMDP(MOVES, REWARDS, gamma)
 
 
-def machine(gamma: float = GAMMA, features: str = "table") -> Domain:
+def machine(gamma: float = GAMMA, features: Features = "table") -> Domain:
     """The machine as a domain: the crew acts, the plan is evaluated, and trajectories are stationary.
 
     Parameters

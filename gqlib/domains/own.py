@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
-from gqlib.domains.finite import SIGMA_READINGS, Chain, FiniteDomain, assemble
+from gqlib.domains.finite import SIGMA_READINGS, Chain, FiniteDomain, Reading, assemble
 from gqlib.mdp import FiniteMDP, leaves_surely, stationary_distribution
 
 __all__ = ["own_domain"]
@@ -27,7 +27,7 @@ def own_domain(
     *,
     start: ArrayLike | None = None,
     theta0: ArrayLike | None = None,
-    reading: str = "pairs",
+    reading: Reading = "pairs",
     name: str = "own",
 ) -> FiniteDomain:
     """A prediction domain on any finite MDP, with or without terminal states.

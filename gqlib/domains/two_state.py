@@ -18,6 +18,7 @@ The paper does not say whether the example is episodic, and Figure 2 depends on 
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +31,8 @@ from gqlib.prediction import PredictionProblem
 
 __all__ = ["two_state"]
 
-ENDINGS = ("continuing", "bootstrap", "terminal")
+Ending = Literal["continuing", "bootstrap", "terminal"]
+ENDINGS = get_args(Ending)
 RIGHT, LEFT = 0, 1  # pairs are numbered 2·state + action: (1, right), (1, left), (2, right), (2, left)
 FEATURES = ((1.0, 0.0), (0.0, 1.0), (2.0, 0.0), (0.0, 2.0))
 LAST_PAIR = 2  # (2, right), after which an episode ends
@@ -39,7 +41,7 @@ PI = ((1.0, 0.0), (1.0, 0.0))
 
 
 def two_state(
-    gamma: float = 0.99, reading: str = "continuing", *, rewards: ArrayLike | None = None
+    gamma: float = 0.99, reading: Ending = "continuing", *, rewards: ArrayLike | None = None
 ) -> Domain:
     """The counterexample of Figure 1 as a domain.
 
@@ -83,7 +85,7 @@ def two_state(
 
 
 def _sample(
-    problem: PredictionProblem, begin: Array, reading: str, steps: int, rng: np.random.Generator
+    problem: PredictionProblem, begin: Array, reading: Ending, steps: int, rng: np.random.Generator
 ) -> Trajectory:
     phi = problem.features
     path = sample_chain(problem.p_trace, begin, steps, rng)

@@ -32,7 +32,7 @@ from sympy.printing.jscode import jscode
 
 from gqlib import _validate as check
 from gqlib import domains, symbolic
-from gqlib.domains.two_state import ENDINGS
+from gqlib.domains.two_state import ENDINGS, Ending
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.symbolic import GAMMA, LAM, SIGMA
@@ -170,7 +170,7 @@ LAM_SLIDER = Slider("lambda", "λ", 0.0, 1.0, 0.0)
 GAMMA_SLIDER = Slider("gamma", "γ", 0.0, 0.99, 0.99)
 
 
-def _two_state_twin(reading: str) -> symbolic.SymbolicProblem:
+def _two_state_twin(reading: Ending) -> symbolic.SymbolicProblem:
     problem = domains.two_state(reading=reading).problem
     assert isinstance(problem, PredictionProblem)  # on a finite index set: only such a problem has an exact twin
     return symbolic.twin(problem)

@@ -11,11 +11,12 @@ every active index, e ← decay·e + gain·φ, and so on. Both take the same ste
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from gqlib import _validate as check
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
 from gqlib.control.engine import notice
+from gqlib.control.setting import TARGETS, TargetPolicy
 from gqlib.engine import environments
 from gqlib.engine._kernel import LOST, Parts, kernel_of
 from gqlib.engine._records import Before, Limits, Memory, Rates, Seen, Sigma, Streams
@@ -31,6 +33,7 @@ from gqlib.engine.coders import CarTable, Tiles
 from gqlib.engine.environments import Environment
 from gqlib.engine.learners import LEARNERS, Learner
 from gqlib.fast._control import DRAWN, FLUSH_BELOW
+from gqlib.fast._jit import COMPILED
 from gqlib.fast.rng import normal, uniform
 from gqlib.learners.sigma import SigmaFields
 from gqlib.rules import DIVERGED_ABOVE, tied
@@ -46,7 +49,7 @@ ENVIRONMENTS: dict[str, Callable[..., Environment]] = {
     "acrobot": environments.acrobot,
     "cart_pole": environments.cart_pole,
 }
-TARGETS, ENGINES = ("greedy", "epsilon-greedy"), ("fast", "reference")
+ENGINES = ("fast", "reference")
 Options = tuple[tuple[str, Any], ...]
 # Signed steps, returns, episode of divergence or −1, θ, ω.
 Run = tuple[NDArray[np.int64], Array, int, Array, Array]
@@ -93,7 +96,7 @@ class EngineSetting(SigmaFields, Setting):
     eta: float = 1.0
     kappa: float = 1.0
     epsilon: float = 0.1
-    target: str = "greedy"
+    target: TargetPolicy = "greedy"
     episodes: int = 100
     max_steps: int | None = None
     theta0: float = 0.0
@@ -248,7 +251,7 @@ def run(
     runs: int,
     seed: int,
     first_run: int = 0,
-    engine: str = "fast",
+    engine: Literal["fast", "reference"] = "fast",
     **numbers: Any,
 ) -> EngineResult:
     """Run a learner in an environment.
@@ -274,7 +277,7 @@ def run(
     >>> result.returns.shape, bool((result.returns[:, -50:].mean() > 2 * result.returns[:, :10].mean()))
     ((5, 200), True)
     """
-    known = tuple(name for name in EngineSetting.__dataclass_fields__ if name not in ("environment", "learner"))
+    known = tuple(one.name for one in fields(EngineSetting) if one.name not in ("environment", "learner"))
     for name in numbers:
         check.choice("numbers", name, known)
     setting = EngineSetting(environment, learner, **numbers)
@@ -282,7 +285,7 @@ def run(
 
 
 def run_setting(
-    setting: EngineSetting, runs: int, seed: int, *, first_run: int = 0, engine: str = "fast"
+    setting: EngineSetting, runs: int, seed: int, *, first_run: int = 0, engine: Literal["fast", "reference"] = "fast"
 ) -> EngineResult:
     """`run`, given a setting.
 
@@ -378,7 +381,7 @@ def _fast_run(
         words(seed, run, SIGMA),
     )
     kernel = kernel_of(parts_of(environment, learner, setting.target))
-    with notice(f"compiling the engine for {environment.name} ..."):
+    with notice(f"compiling the engine for {environment.name} ..."), _told_shortly(environment, seed, run):
         code = kernel(
             environment.data,
             environment.coder._codes(actions),
@@ -394,6 +397,40 @@ def _fast_run(
             "it should give different numbers below its size"
         )
     return steps, returns, int(code), weights[:, 0].copy(), weights[:, 2].copy()
+
+
+@contextmanager
+def _told_shortly(environment: Environment, seed: int, run: int) -> Iterator[None]:
+    """Where a user's functions do not compile, say which of them does what it should not, in place of pages."""
+    if not COMPILED:
+        yield
+        return
+    from numba.core.errors import NumbaError
+
+    try:
+        yield
+    except NumbaError as error:
+        reason = error
+        try:
+            _rehearse(environment, seed, run)
+        except NumbaError as nearer:
+            reason = nearer
+        words_of = " ".join(str(reason).partition("During:")[0].split())
+        told = f"the functions of {environment.name!r}, of its coder or of the learner do not compile: {words_of}"
+        raise ValueError(told) from reason
+
+
+def _rehearse(environment: Environment, seed: int, run: int) -> None:
+    """Take one step, and refuse what `start` or `step` must not return."""
+    starts, _, moves = streams_of(seed, run)
+    state = environment.start(environment.data, starts)
+    answer = environment.step(environment.data, state, 0, moves)
+    if not isinstance(answer, tuple) or len(answer) != 3:
+        raise ValueError(f"step returned {check.brief(answer)}; it should return the next state, the reward and an end")
+    kinds = [type(state), type(answer[0])]
+    if kinds[0] is not kinds[1] or np.shape(state) != np.shape(answer[0]):
+        states = f"{check.brief(answer[0])} after {check.brief(state)}"
+        raise ValueError(f"step returned the state {states}; both should be of the same type and size")
 
 
 def _features(environment: Environment, state: Any) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,7 +100,7 @@ def curve_summary(arrays: Arrays) -> dict[str, Labelled]:
     return kept
 
 
-def curve_interval(part: xarray.Dataset, measure: str = "mspbe") -> tuple[Array, Array]:
+def curve_interval(part: xarray.Dataset, measure: Literal["mspbe", "error"] = "mspbe") -> tuple[Array, Array]:
     """The mean over runs at each checkpoint and the half-width of its 95% interval, NaN where some run had diverged.
 
     Parameters

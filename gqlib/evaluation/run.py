@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -150,7 +151,12 @@ def histories(
 
 
 def run_prediction(
-    setting: PredictionSetting, runs: int, seed: int, *, first_run: int = 0, engine: str = "fast"
+    setting: PredictionSetting,
+    runs: int,
+    seed: int,
+    *,
+    first_run: int = 0,
+    engine: Literal["fast", "reference"] = "fast",
 ) -> PredictionResult:
     """Run a learner `runs` times; setting, seed and run index determine every bit of a run.
 

@@ -14,7 +14,7 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib import seeds
 from gqlib.domains import two_state
-from gqlib.domains.two_state import ENDINGS
+from gqlib.domains.two_state import ENDINGS, Ending
 from gqlib.learners.ensemble import semi_gradient_ensemble
 from gqlib.sweeps.results import Labelled
 from gqlib.sweeps.setting import Setting
@@ -66,7 +66,7 @@ class TwoStateSetting(Setting):
     lam: float = 0.99
     gamma: float = 0.99
     alpha: float = 0.01
-    reading: str = "continuing"
+    reading: Ending = "continuing"
     steps: int = 1000
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ stage, and makes the choices.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from gqlib import _validate as check
 from gqlib.control.grids import ControlGrid
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 INSIDE = (0.6, 0.8)
-MEMORY = "rltoolkit"
+MEMORY: Final = "rltoolkit"
 ALPHAS, ETAS = (0.001, 0.002, 0.005, 0.01, 0.02), tuple(2.0**k for k in range(2, -11, -2))
 # Greedy target, σ = 0: the other side of the plane of step sizes.
 SLOW_ALPHAS, SLOW_ETAS = (0.0001, 0.00025, 0.0005, 0.001, 0.002), tuple(2.0**k for k in range(8, -5, -2))

@@ -33,6 +33,7 @@ from gqlib import seeds
 from gqlib._validate import Array
 from gqlib.domains import baird_star, boyan_chain, collision, collision_features, five_state_walk, random_mdp
 from gqlib.domains.boyan_chain import triangles
+from gqlib.domains.five_state_walk import FEATURES as WALKS
 from gqlib.domains.machine import CREW, PLAN, WEAR, machine, machine_mdp
 from gqlib.domains.random_problems import random_policy
 from gqlib.domains.two_state import FEATURES, MU, PI
@@ -236,7 +237,8 @@ def _problem(name: str) -> Task:
     on = "pairs" if name.endswith(", pairs") else "states"
     plain = name.removesuffix(", pairs")
     if plain.startswith("walk"):
-        return Task.of(five_state_walk(plain.split(", ")[1]), on=on)
+        kind = check.choice("features", plain.split(", ")[1], WALKS)
+        return Task.of(five_state_walk(kind), on=on)
     if plain.startswith("random"):
         return _random(int(plain.split()[1]), on)
     if plain == "Boyan":

@@ -30,11 +30,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from gqlib import _validate as check
+from gqlib.control.setting import TargetPolicy
 from gqlib.engine import EngineSetting, run_setting
 from gqlib.experiments.today import SEED
 from gqlib.sweeps.results import Labelled
@@ -80,12 +81,12 @@ class Row(NamedTuple):
     """A learner of the engine, its target policy, σ, and what is searched beside α and λ: nothing, η or κ."""
 
     learner: str
-    target: str = "greedy"
+    target: TargetPolicy = "greedy"
     sigma: float = 0.5
     second: str = ""
 
 
-SOFT = "epsilon-greedy"
+SOFT: Final = "epsilon-greedy"
 TASKS = {
     "mountain_car": TaskNumbers(100, 1000, 1.0, -1000.0),
     "acrobot": TaskNumbers(60, 500, 1.0, -500.0),

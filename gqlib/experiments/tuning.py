@@ -33,7 +33,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.grids import ControlGrid
-from gqlib.control.setting import METHODS, TARGETS, ControlSetting
+from gqlib.control.setting import METHODS, TARGETS, ControlSetting, Memory
 from gqlib.experiments.mountain_car import ALPHAS as PAPER_ALPHAS
 from gqlib.experiments.mountain_car import ETAS as PAPER_ETAS
 from gqlib.experiments.mountain_car import TABLE_SIZES, control_experiment, dynamic_fields, fixed_fields
@@ -244,7 +244,7 @@ def chosen() -> dict[str, dict[str, tuple[float, float]]]:
     return {grid: {name: (alpha, eta) for name, (alpha, eta) in rows.items()} for grid, rows in written.items()}
 
 
-def tuned_setting(row: Row, grid: str = "all", memory: str = "int") -> ControlSetting:
+def tuned_setting(row: Row, grid: str = "all", memory: Memory = "int") -> ControlSetting:
     """A row with the step sizes that the search chose for it in one of `GRIDS`, on a coder of one kind.
 
     The search itself knows the hash of tiles3 alone.
@@ -296,7 +296,7 @@ def control_tuned_rltoolkit() -> Experiment:
 
 
 def tuned_scores(
-    dataset: xarray.Dataset, grid: str = "all", *, dynamic: bool = False, memory: str = "int", **fields: Any
+    dataset: xarray.Dataset, grid: str = "all", *, dynamic: bool = False, memory: Memory = "int", **fields: Any
 ) -> Array:
     """Return the mean steps per episode of each run at the chosen step sizes, (σ, runs), from σ = 0 to σ = 1.
 

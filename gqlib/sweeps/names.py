@@ -204,5 +204,6 @@ def look_up(kind: str, name: str, allow: Collection[str] = ()) -> Callable[..., 
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise SweepError(f"cannot find {path!r}: {error}") from error
+        here = " (workers cannot import a script or a notebook: put it into a module)" if module == "__main__" else ""
+        raise SweepError(f"cannot find {path!r}: {error}{here}") from error
     return found

@@ -96,7 +96,7 @@ def _lines(
         now = clock()
         if since is None:
             since = now, done
-        elif now - said >= LINE_EVERY and now > since[0]:
+        elif now - said >= LINE_EVERY and now > since[0] and done < total:
             said = now
             rate = (done - since[1]) / (now - since[0])
             left = duration((total - done) / rate)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib.sweeps import workers
 from gqlib.sweeps.names import TABLE, SweepError, current, look_up
-from gqlib.sweeps.setting import Setting, plain
+from gqlib.sweeps.setting import Setting, as_python, plain
 from gqlib.sweeps.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
 from gqlib.sweeps.sweep import Experiment, Index, Task, cover, index_of
 
@@ -81,6 +81,7 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
 
     index = index_of(store)
     kept = [_summarised(experiment, setting, store, index) for setting in experiment.settings]
+    _check_alike(experiment, kept)
     shared = _shared(kept)
     variables = {
         name: (("setting", *dims), np.stack([summary[name][1] for summary in kept]))
@@ -106,6 +107,28 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     if experiment.finish:
         result = look_up("finish", experiment.finish, allow=[experiment.finish])(result)
     return _complete(result)
+
+
+def _check_alike(experiment: Experiment, kept: list[dict[str, Labelled]]) -> None:
+    """Refuse settings of which other things are kept than of the first."""
+    first, *others = [_told({name: array for name, (_, array) in summary.items()}) for summary in kept]
+    for setting, found in zip(experiment.settings[1:], others, strict=True):
+        if found != first:
+            raise _unlike(experiment, f"{check.brief(setting)} has {found}", first)
+
+
+def _told(arrays: Arrays) -> str:
+    """What arrays are there, of which shapes."""
+    kinds = {name: "text" if array.dtype.kind in "SU" else "numbers" for name, array in arrays.items()}
+    return ", ".join(f"{name!r} ({kinds[name]} of shape {array.shape})" for name, array in sorted(arrays.items()))
+
+
+def _unlike(experiment: Experiment, found: str, expected: str) -> SweepError:
+    """Arrays that do not go together, because a runner returned others in some of its tasks."""
+    return SweepError(
+        f"{found}, what is before it {expected}; {experiment.function!r} should return the same arrays in every task "
+        "(once it does, change the version, and they are computed again)"
+    )
 
 
 def _shared(kept: list[dict[str, Labelled]]) -> dict[str, Labelled]:
@@ -146,6 +169,7 @@ def _essential(dataset: xarray.Dataset) -> xarray.Dataset:
 
 
 def _label(value: object) -> bool | int | float | str:
+    value = as_python(value)
     return value if isinstance(value, bool | int | float | str) else canonical_json(value)
 
 
@@ -158,6 +182,11 @@ def _summarised(experiment: Experiment, setting: Setting, store: Store, index: I
         place = f"runs {first} to {stop - 1} of {check.brief(setting)}"
         raise SweepError(f"{place} are not in {store.directory}: {experiment.name!r} is not finished")
     parts = [{name: array[low:high] for name, array in rows.items()} for _, low, high, rows in covered.found]
+    expected, *others = [_told({name: array[0] for name, array in part.items()}) for part in parts]
+    for (block, *_), found in zip(covered.found[1:], others, strict=True):
+        if found != expected:
+            place = f"the task of {check.brief(setting)} that begins with run {block.first_run} has in each run"
+            raise _unlike(experiment, f"{place} {found}", expected)
     together = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     kept: dict[str, Labelled] = look_up("summary", experiment.summary, allow=[experiment.summary])(together)
     return kept

@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from gqlib.sweeps.store import canonical_json
 
 __all__ = ["Setting", "plain"]
@@ -67,5 +69,11 @@ def plain(setting: Any) -> dict[str, Any]:
     ({'alpha': 0.1}, {'alpha': 0.1, 'ridge': 1.0})
     """
     later = getattr(setting, "LATER", ())
-    unchanged = {field.name for field in fields(setting) if getattr(setting, field.name) == field.default}
-    return {name: value for name, value in asdict(setting).items() if name not in unchanged or name not in later}
+    defaults = {field.name: field.default for field in fields(setting)}
+    left_out = [name for name in later if name in defaults and getattr(setting, name) == defaults[name]]
+    return {name: as_python(value) for name, value in asdict(setting).items() if name not in left_out}
+
+
+def as_python(value: Any) -> Any:
+    """A number of NumPy as one of Python: grids are often made by `numpy.arange`."""
+    return value.item() if isinstance(value, np.generic) else value

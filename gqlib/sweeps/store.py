@@ -146,10 +146,17 @@ def _member(name: str, method: int) -> zipfile.ZipInfo:
     return info
 
 
-def _npy(name: str, array: NDArray[Any]) -> bytes:
-    array = np.asarray(array)
+def check_storable(name: Any, array: NDArray[Any]) -> None:
+    """Refuse what could not be read again: names of files elsewhere, objects."""
+    if not isinstance(name, str) or not _MEMBER.fullmatch(f"{name}.npy"):
+        raise ValueError(f"arrays has the name {check.brief(name)}; it should be text without / \\ : and NUL")
     if array.dtype.kind not in _KINDS:
         raise ValueError(f"arrays has {name!r} of dtype {array.dtype}; expected numbers, booleans or strings")
+
+
+def _npy(name: str, array: NDArray[Any]) -> bytes:
+    array = np.asarray(array)
+    check_storable(name, array)
     little_endian = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, little_endian, version=(1, 0), allow_pickle=False)

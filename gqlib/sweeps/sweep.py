@@ -21,19 +21,20 @@ import heapq
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
-from gqlib.sweeps.store import Arrays, DamagedFile, Header, Store, canonical_json, write_file
+from gqlib.sweeps.store import Arrays, DamagedFile, Header, Store, canonical_json, check_storable, write_file
 from gqlib.sweeps.workers import Failure, computed
 
 __all__ = ["Experiment", "Progress", "Task", "run_sweep"]
@@ -125,7 +126,9 @@ class Task:
         """Call the runner and check what it returns: arrays with one row for each run."""
         runner = look_up("runner", self.function, allow=[self.function])
         result = runner(self.setting, self.runs, self.seed, first_run=self.first_run)
-        arrays = {name: np.asarray(value) for name, value in result.items()}
+        if not isinstance(result, Mapping) or not result:
+            raise SweepError(f"{self.function} returned {check.brief(result)}; expected arrays by name, in a dict")
+        arrays = {name: _array_of(self.function, name, value) for name, value in result.items()}
         for name, array in arrays.items():
             if array.ndim == 0 or len(array) != self.runs:
                 raise SweepError(
@@ -192,6 +195,10 @@ class Experiment:
         object.__setattr__(self, "runs", check.integer("runs", self.runs, low=1, high=MOST_RUNS))
         object.__setattr__(self, "runs_per_task", check.integer("runs_per_task", self.runs_per_task, low=1))
         object.__setattr__(self, "seed", check.integer("seed", self.seed, low=0))
+        for name in ("function", "summary", "finish", "report"):
+            if callable(value := getattr(self, name)):
+                wanted = "a name by which workers find it, 'module:function'"
+                raise ValueError(f"{name} is {check.brief(value)}; it should be {wanted}")
         for name in ("name", "title", "function", "version", "summary", "finish", "report"):
             check.instance(name, getattr(self, name), str)
         if not isinstance(self.settings, tuple) or not all(hasattr(setting, "key") for setting in self.settings):
@@ -238,6 +245,16 @@ class Experiment:
     def tasks(self) -> list[Task]:
         """Return all tasks: block by block over all settings, so that every setting soon has some runs."""
         return [task for block in zip(*map(self.tasks_of, self.settings), strict=True) for task in block]
+
+
+def _array_of(function: str, name: Any, value: Any) -> NDArray[Any]:
+    """What a runner returned under a name, if a store can hold it."""
+    try:
+        array = np.asarray(value)
+        check_storable(name, array)
+    except ValueError as error:
+        raise SweepError(f"{function} returned what cannot be stored: {error}") from None
+    return array
 
 
 def _replaced(setting: Setting, name: str, value: Any) -> Setting:
@@ -395,19 +412,23 @@ def run_sweep(
     total = experiment.runs * len(experiment.settings)
     left = sum(task.runs for task in missing)
     if missing:
+        needed = {"runner": experiment.function, "summary": experiment.summary, "finish": experiment.finish}
+        for kind, name in needed.items():  # what is not there is an error now, and not after hours
+            if name:
+                look_up(kind, name, allow=[name])
         say(f"{len(missing):,} tasks to compute, with {left:,} of {total:,} runs")
     results = computed(missing, workers, dask)
-    failed: list[tuple[Task, Failure]] = []
+    failed: dict[int, Failure] = {}
     estimate = estimating(len(missing), max(4, 2 * workers), say)
     with showing(experiment.name, total - left, total, progress) as advance, contextlib.closing(results):
         for index, outcome in results:
             if isinstance(outcome, Failure):
-                failed.append((missing[index], outcome))
+                failed[index] = outcome
                 continue
             store.put(missing[index].name, missing[index].header, outcome)
             advance(missing[index].runs)
             estimate()
-    _tell(failed, len(missing), store)
+    _tell(failed, missing, store)
     return Progress(found, len(missing), tuple(damaged), old)
 
 
@@ -419,22 +440,35 @@ def _check_dask(dask: Any) -> None:
         raise ValueError(f"dask is {check.brief(dask)}; it should be {wanted}")
 
 
-def _tell(failed: list[tuple[Task, Failure]], tried: int, store: Store) -> None:
+def _tell(failed: Mapping[int, Failure], tried: Sequence[Task], store: Store) -> None:
     """Write down what failed, with its traceback, and say so; what succeeded is stored, and a resume tries the rest."""
     if not failed:
         return
-    places = [
-        f"runs {task.first_run} to {task.first_run + task.runs - 1} of {check.brief(task.setting)}: {failure.error}"
-        for task, failure in failed
-    ]
+    alike: dict[tuple[str, str], list[Task]] = defaultdict(list)  # a setting that fails the same way in all runs is one
+    for index, failure in sorted(failed.items()):
+        alike[tried[index].digest, failure.error].append(tried[index])
+    places = [f"{_which(tasks)} of {check.brief(tasks[0].setting)}: {error}" for (_, error), tasks in alike.items()]
     report = store.directory / "failures.txt"
-    texts = [f"{place}\n{failure.traceback}" for place, (_, failure) in zip(places, failed, strict=True)]
-    write_file(report, "\n".join(texts).encode())
+    texts = [f"{_which([tried[index]])} of {tried[index].setting}:\n{failure.error}\n{failure.traceback}"
+             for index, failure in sorted(failed.items())]  # fmt: skip
+    write_file(report, "\n".join(texts).encode(errors="backslashreplace"))
     shown = "; ".join(places[:MOST_SHOWN]) + ("; ..." if len(places) > MOST_SHOWN else "")
     raise SweepError(
-        f"{len(failed)} of {tried} tasks failed, the others are stored: {shown}. "
+        f"{len(failed)} of {len(tried)} tasks failed, the others are stored: {shown}. "
         f"Tracebacks are in {report}; the same sweep tries them again"
     )
+
+
+def _which(tasks: Sequence[Task]) -> str:
+    """The runs of tasks in words."""
+    spans: list[list[int]] = []
+    for task in tasks:
+        if spans and spans[-1][1] == task.first_run:
+            spans[-1][1] += task.runs
+        else:
+            spans.append([task.first_run, task.first_run + task.runs])
+    told = [f"{first} to {stop - 1}" if stop - first > 1 else f"{first}" for first, stop in spans]
+    return f"run{'s' * (sum(task.runs for task in tasks) > 1)} {', '.join(told)}"
 
 
 def _missing(experiment: Experiment, store: Store) -> tuple[list[Task], int, list[Path], int]:

@@ -7,6 +7,7 @@ before the next one starts, and is safe if a worker dies or the sweep is interru
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -14,9 +15,11 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, Protocol
 
 from gqlib.sweeps.names import SweepError
@@ -24,9 +27,13 @@ from gqlib.sweeps.store import Arrays
 
 __all__ = ["Failure", "Work", "computed"]
 
+logger = logging.getLogger(__name__)
+
 # A page of the book has one process, nothing compiled, and a reader who waits.
 IN_PAGE = sys.platform == "emscripten"
 _CONNECT_TIMEOUT = "10s"
+_DIED = "its worker process died (killed, or out of memory)"
+_AT_CLUSTER = 1000  # tasks that a cluster has at a time: enough for its workers, and for one that grows by demand
 _LOOK_EVERY = 1.0  # seconds between a worker's checks on its parent
 
 
@@ -38,6 +45,9 @@ class Failure:
     traceback: str
 
 
+Outcomes = Generator[tuple[int, "Arrays | Failure"], None, None]
+
+
 class Work(Protocol):
     """Anything that computes arrays."""
 
@@ -45,9 +55,7 @@ class Work(Protocol):
         """Return the arrays, by name."""
 
 
-def computed(
-    tasks: Sequence[Work], workers: int, dask: Any
-) -> Generator[tuple[int, Arrays | Failure], None, None]:
+def computed(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
     """Yield index and arrays of each task as they are done, or what it raised: one bad task does not stop the others.
 
     Parameters
@@ -61,7 +69,7 @@ def computed(
     Raises
     ------
     SweepError
-        If a process died, or no cluster answers.
+        If no cluster answers.
 
     Examples
     --------
@@ -76,34 +84,96 @@ def computed(
         return
     if dask is None and (workers == 1 or IN_PAGE):
         for index, task in enumerate(tasks):
-            yield _outcome(index, task, None)
+            yield _outcome(index, task, (Exception, SystemExit))  # Ctrl-C is for this process
         return
+    results = _by_processes(tasks, workers) if dask is None else _by_cluster(tasks, workers, dask)
+    with contextlib.closing(results):
+        yield from results
+
+
+def _by_processes(tasks: Sequence[Work], workers: int) -> Outcomes:
+    """Compute tasks in local processes."""
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    with _backend(workers, dask) as jobs:
-        # One task per batch: a finished task is handed over, and stored, before the next one starts.
-        parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-        parent = os.getpid() if dask is None else None
-        calls = (joblib.delayed(_outcome)(index, task, parent) for index, task in enumerate(tasks))
-        try:
-            with _interrupts_held():
-                outcomes = parallel(calls)
-            with _closing_quietly(outcomes):
-                for index, outcome in outcomes:  # not "yield from", which would close them without the silence
-                    yield index, outcome
-        except BrokenProcessPool as error:
-            raise SweepError("a worker process died (killed, or out of memory)") from error
+    waiting = dict(enumerate(tasks))
+    with joblib.parallel_config(backend="loky"):
+        while waiting:
+            handed: list[int] = []
+            try:
+                with contextlib.closing(_handed_over(waiting, workers, handed)) as outcomes:
+                    for index, outcome in outcomes:
+                        del waiting[index]
+                        yield index, outcome
+            except BrokenProcessPool:
+                # One of a few tasks ended its process. Each of them gets others, alone; then the rest goes on.
+                for index in [index for index in handed if index in waiting]:
+                    alone = {index: waiting.pop(index)}
+                    try:
+                        yield from _handed_over(alone, workers, [])
+                    except BrokenProcessPool:
+                        yield index, Failure(_DIED, "")
 
 
-def _outcome(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Failure]:
+def _handed_over(tasks: Mapping[int, Work], workers: int, handed: list[int]) -> Outcomes:
+    """Results of a pool of processes as they are ready; `handed` gets the numbers of the tasks that it has got."""
+    import joblib
+
+    def calls() -> Iterator[Any]:
+        for index, task in list(tasks.items()):
+            handed.append(index)
+            yield joblib.delayed(_outcome_elsewhere)(index, task, os.getpid())
+
+    # One task per batch: a finished task is handed over, and stored, before the next one starts.
+    parallel = joblib.Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered")
+    with _interrupts_held():
+        outcomes = parallel(calls())
+    with _closing_quietly(outcomes):
+        for index, outcome in outcomes:  # noqa: UP028 ("yield from" would close them without the silence)
+            yield index, outcome
+
+
+def _by_cluster(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
+    """Compute tasks on a Dask cluster, which tries again what was lost with a worker, and in the end says so."""
+    with _client(workers, dask) as client:
+        from distributed import as_completed
+        from distributed.scheduler import KilledWorker
+
+        if not client.nthreads():
+            logger.warning("the Dask cluster at %s has no worker yet; waiting for one", client.scheduler.address)
+        calls = ((index, task, None) for index, task in enumerate(tasks))
+        number = {}
+        for call in islice(calls, _AT_CLUSTER):
+            number[client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
+        # Results come with their tasks: to ask for one that was lost with its worker would hold up all the others.
+        running = as_completed(number, with_results=True, raise_errors=False)
+        for future, result in running:
+            index = number.pop(future)
+            if future.status == "cancelled" or isinstance(result, CancelledError):
+                raise SweepError(f"the Dask cluster at {client.scheduler.address} is gone")
+            if future.status == "error":
+                if not isinstance(result[1], KilledWorker):
+                    raise result[1]
+                result = index, Failure(_DIED, "")
+            for call in islice(calls, 1):
+                number[following := client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
+                running.add(following)
+            yield result
+
+
+def _outcome(index: int, task: Work, caught: tuple[type[BaseException], ...]) -> tuple[int, Arrays | Failure]:
     """Return a failure as if it were a result: raised in a worker, it would overtake results that are ready."""
-    if parent is not None:
-        _follow(parent)
     try:
         return index, task.compute()
-    except Exception as error:
+    except caught as error:
         return index, Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _outcome_elsewhere(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Failure]:
+    """The same in a worker, which no Ctrl-C reaches: an interrupt there is an exception of the task's own."""
+    if parent is not None:
+        _follow(parent)
+    return _outcome(index, task, (BaseException,))
 
 
 @cache
@@ -147,19 +217,6 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _backend(workers: int, dask: Any) -> Iterator[int]:
-    """Set joblib's backend and yield its number of jobs: local processes, or all of a Dask cluster."""
-    import joblib
-
-    if dask is None:
-        with joblib.parallel_config(backend="loky"):
-            yield workers
-        return
-    with _client(workers, dask) as client, joblib.parallel_config(backend="dask", client=client):
-        yield -1
 
 
 @contextlib.contextmanager
