@@ -131,6 +131,35 @@ def test_a_step_that_overflows_is_refused_before_anything_has_changed():
     assert np.isfinite(agent.theta).all()
 
 
+@pytest.mark.parametrize("features", [TableCoder(4, 3), lambda state: np.kron(np.eye(3), np.eye(4)[state])])
+def test_actions_are_refused_by_name_just_beyond_the_first_and_the_last(features):
+    agent = Agent(features, np.random.default_rng(0))
+    for action in (0, 2, np.int64(1)):
+        agent.learn(0, action, 1.0, 1, action, terminated=False)
+    learned, steps = agent.theta.copy(), agent.steps
+    for wrong in (-1, 3, 0.0, True):
+        with pytest.raises(ValueError, match=rf"^action is {wrong}"):
+            agent.learn(0, wrong, 1.0, 1, 0, terminated=False)
+        with pytest.raises(ValueError, match=rf"^next_action is {wrong}"):
+            agent.learn(0, 0, 1.0, 1, wrong, terminated=False)
+    assert agent.steps == steps == 3
+    np.testing.assert_array_equal(agent.theta, learned)
+
+
+@pytest.mark.parametrize("coded", [True, False])
+def test_an_action_that_the_behaviour_never_takes_has_no_weight(coded):
+    """With ε = 0 μ is greedy; the corrected step takes π/μ for 0 where μ is 0, so that σ has nothing to sample."""
+    thetas = []
+    for sigma in (1.0, 0.0):
+        table = TableCoder(2, 2)
+        agent = Agent(table if coded else (lambda state, table=table: table(state)), np.random.default_rng(0),
+                      sigma=sigma, lam=0.0, gamma=1.0, alpha=0.5, eta=0.0, epsilon=0.0, corrected=True)  # fmt: skip
+        agent.learn(1, 0, 1.0, 0, 0, terminated=True)  # now action 0 is the greedy one in state 1
+        agent.learn(0, 0, 0.0, 1, 1, terminated=False)
+        thetas.append(agent.theta.tolist())
+    assert thetas == [[0.0, 0.0, 0.5, 0.0], [0.25, 0.0, 0.5, 0.0]]
+
+
 # saved
 
 RATES = {"alpha": Anneal(0.05, 0.01, 300), "epsilon": Anneal(1.0, 0.05, 5, shape="geometric", by="episode")}
