@@ -345,7 +345,7 @@ def test_a_budget_of_steps_ends_in_the_middle_of_an_episode():
     assert cut.steps == everything.lengths[:3].sum() + 2
     assert not cut.trace.any()
     assert len(play(Corridor(), corridor_agent(), 2, steps=1000, seed=0).lengths) == 2
-    with pytest.raises(ValueError, match="episodes is None, and so is steps"):
+    with pytest.raises(ValueError, match=r"^episodes is None, and so is steps"):
         play(Corridor(), corridor_agent(), seed=0)
 
 

@@ -127,8 +127,8 @@ def test_traces_restart_after_an_end():
 
 def random_path(steps=40, d=3):
     rng = np.random.default_rng(6)
-    features = rng.standard_normal((3, steps, d))
-    return Trajectory(features[0], rng.standard_normal(steps), *features[1:], rng.random(steps) < 0.2), rng.random(steps)
+    features, reward = rng.standard_normal((3, steps, d)), rng.standard_normal(steps)
+    return Trajectory(features[0], reward, *features[1:], rng.random(steps) < 0.2), rng.random(steps)
 
 
 def test_empirical_moments_are_means_over_the_steps():
@@ -165,7 +165,7 @@ def test_measures_of_features_that_are_not_independent():
 def test_what_measures_cannot_take_is_refused_by_name():
     moments = empirical_moments(*random_path(), 0.5, 0.9)
     for wrong in (moments[:2], list(moments)):
-        with pytest.raises(ValueError, match="^moments is .* three arrays"):
+        with pytest.raises(ValueError, match=r"^moments is .* three arrays"):
             lstd(wrong)
     with pytest.raises(ValueError, match=r"^moments has shape \(2, 3\)"):
         empirical_mspbe((moments[0][1:], *moments[1:]), np.ones(3))

@@ -108,6 +108,7 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, ...]] = {
 OWN = {f"{key}.{name}": text for (name, text), keys_of in ELSEWHERE.items() for key in keys_of}
 # Arguments that may be anything, and why.
 TAKEN: dict[str, str] = {
+    "control.agent.Agent.learn.next_state": "told by the coder, to which it is a state",
     "control.setting.first_weights.seed": "used only where the first weights are drawn",
     "control.setting.first_weights.run": "used only where the first weights are drawn",
     "mdp.FiniteMDP.policy.name": "what the policy is called in a refusal",
