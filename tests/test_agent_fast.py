@@ -297,6 +297,34 @@ def test_rates_change_by_step_or_episode_and_reach_the_learner():
     assert own.rate("epsilon") == 0.5
 
 
+@pytest.mark.parametrize(("first", "last"), [(2.0, 0.5), (0.25, 4.0)])
+def test_shapes_of_a_schedule(first, last):
+    """Equal differences or equal ratios, from the first to the last and no further."""
+    linear, geometric = (np.array([Anneal(first, last, 6, shape=shape)(k) for k in range(10)])
+                         for shape in ("linear", "geometric"))  # fmt: skip
+    np.testing.assert_allclose(linear, np.interp(np.arange(10), [0, 6], [first, last]), rtol=1e-14)
+    np.testing.assert_allclose(geometric[:7], np.geomspace(first, last, 7), rtol=1e-14)
+    assert (geometric[7:] == geometric[6]).all()
+
+
+def test_the_ends_of_a_schedule_are_held_to_the_range_of_the_rate():
+    def made(**rates):
+        return Agent(TableCoder(3, 2), np.random.default_rng(0), **rates)
+
+    for wrong in (Anneal(0.5, 2.0, 5), Anneal(2.0, 0.5, 5)):
+        with pytest.raises(ValueError, match=r"^epsilon is 2\.0"):
+            made(epsilon=wrong)
+    assert made(epsilon=Anneal(1.0, 0.0, 5)).rate("epsilon") == 1.0
+    assert made(alpha=Anneal(0.0, 0.5, 5)).rate("alpha") == 0.0  # may begin or end at zero, and a number may not be it
+    with pytest.raises(ValueError, match=r"^alpha is 0\.0"):
+        made(alpha=0.0)
+    for name, wrong in (("alpha", -0.5), ("epsilon", 1.5), ("epsilon", -0.5)):
+        with pytest.raises(ValueError, match=rf"^{name} after 0 steps is {wrong}"):
+            made(**{name: lambda step, wrong=wrong: wrong}).rate(name)
+    with pytest.raises(ValueError, match=r"^name is 'eta'"):
+        made().rate("eta")
+
+
 @pytest.mark.parametrize(
     ("options", "name"),
     [({"first": -1.0}, "first"), ({"over": 0}, "over"), ({"shape": "cubic"}, "shape"), ({"by": "year"}, "by"),
@@ -307,9 +335,7 @@ def test_schedules_refuse(options, name):
         Anneal(**({"first": 1.0, "last": 0.1, "over": 5} | options))
 
 
-def test_rates_out_of_range_are_refused_at_once_or_when_they_get_there():
-    with pytest.raises(ValueError, match="epsilon"):
-        Agent(tiled(), np.random.default_rng(0), epsilon=Anneal(2.0, 0.0, 5))
+def test_rates_out_of_range_are_refused_when_they_get_there():
     agent = Agent(tiled(), np.random.default_rng(0), epsilon=lambda step: 2.0)
     with pytest.raises(ValueError, match=r"epsilon after 0 steps is 2\.0"):
         agent.act([0.0, 1.0])
