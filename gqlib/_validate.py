@@ -64,7 +64,7 @@ def scalar(
     below = number <= low if open_low else number < low
     above = number >= high if open_high else number > high
     if not np.isfinite(number) or below or above:
-        left, right = "(["[not open_low], ")]"[not open_high]
+        left, right = "[("[open_low or low == -np.inf], "])"[open_high or high == np.inf]
         span = "finite" if low == -np.inf and high == np.inf else f"in {left}{low:g}, {high:g}{right}"
         raise ValueError(f"{name} is {brief(value)}; it should be {span}")
     if abs(number) > largest:

@@ -59,6 +59,8 @@ PROBES = (0.135, 0.26, 0.385, 0.51, 0.635, 0.76, 0.885)
 
 # The largest entry of a matrix built from products of others: sums and multiples of such matrices are still finite.
 HUGE = 1e200
+# Far more than a search between any two floats takes: some 1100 halvings lead from the largest to the last digit of 1.
+MOST_STEPS = 10_000
 
 
 def _square(matrix: ArrayLike, name: str = "matrix", *, largest: float = check.LARGEST) -> Array:
@@ -126,7 +128,8 @@ def numerical_range(matrix: ArrayLike, points: int = 181) -> NDArray[np.complex1
     """
     a = _square(matrix)
     boundary = []
-    for angle in np.linspace(0.0, 2.0 * np.pi, check.integer("points", points, low=2)):
+    check.room("points", points, 2 * check.integer("points", points, low=2))
+    for angle in np.linspace(0.0, 2.0 * np.pi, points):
         turned = np.exp(1j * angle) * a
         _, vectors = np.linalg.eigh((turned + turned.conj().T) / 2.0)
         x = vectors[:, -1]
@@ -230,7 +233,7 @@ def sign_changes(function: Callable[[float], float], points: ArrayLike, noise: A
     signed = np.abs(values) > check.array("noise", noise, places.shape[: check.dimensions(noise)], largest=np.inf)
     places, values = places[signed], values[signed]
     changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-    return np.array([brentq(number, places[i], places[i + 1], xtol=4.0 * EPS) for i in changes])
+    return np.array([brentq(number, places[i], places[i + 1], xtol=4.0 * EPS, maxiter=MOST_STEPS) for i in changes])
 
 
 def _deflate(constant: Array, slope: Array, noise: float) -> tuple[Array, Array]:

@@ -445,7 +445,8 @@ def public() -> dict[str, Any]:
             found[key] = value
             if inspect.isclass(value):
                 members = {name: getattr(member, "__func__", member) for name, member in vars(value).items()}
-                methods = [name for name, member in members.items() if inspect.isfunction(member)]
+                functions = [name for name, member in members.items() if inspect.isfunction(member)]
+                methods = [name for name in functions if "__mutmut_" not in name]  # variants, while mutants are tried
                 found |= {f"{key}.{n}": getattr(value, n) for n in methods if n == "__call__" or not n.startswith("_")}
     return found
 

@@ -45,7 +45,7 @@ LIST = ROOT / "tests" / "survivors.yml"
 SLICES: dict[str, tuple[str, ...]] = {
     "__init__": ("package",),
     "_objects": ("objects",),
-    "_validate": ("stats_refusals", "mdp", "learners", "prediction", "store", "hostile_files"),
+    "_validate": ("ranges", "stats_refusals", "mdp", "learners", "prediction", "store", "hostile_files"),
     "bench/agents": ("bench",),
     "bench/engine": ("bench",),
     "bench/general": ("bench",),
@@ -57,12 +57,12 @@ SLICES: dict[str, tuple[str, ...]] = {
     "claims": ("claims", "cli"),
     "cli": ("cli",),
     "control/_weights": ("agent", "agent_fast"),
-    "control/agent": ("agent",),
+    "control/agent": ("agent", "agent_fast"),
     "control/corrected": ("corrected",),
     "control/engine": ("fast_control", "control"),
     "control/features": ("agent", "agent_fast"),
     "control/grids": ("tuning",),
-    "control/gym": ("agent", "hostile_files"),
+    "control/gym": ("agent", "agent_fast", "hostile_files"),
     "control/reference": ("control", "fast_control", "corrected"),
     "control/run": ("control",),
     "control/schedules": ("agent_fast",),
@@ -185,6 +185,17 @@ SLICES: dict[str, tuple[str, ...]] = {
     "timescales": ("timescales",),
     "variance": ("variance",),
 }
+# Without public functions that tests/test_ranges.py can call; each of the other modules is held to its test there, too.
+WITHOUT_RANGES = {
+    *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_arguments"),
+    *(f"bench/{name}" for name in ("agents", "engine", "general", "matrices", "plain", "prediction")),
+    *("bench/store", "bench/timing"),
+    *(f"control/{name}" for name in ("_weights", "engine", "tile_tables")),
+    *("domains/finite", "edition/backups", "edition/dials", "edition/drawings", "edition/drawn", "edition/figure_data"),
+    *("edition/figures", "edition/paper", "edition/themed"),
+    *(f"fast/{name}" for name in ("_jit", "_kept", "prediction", "rng", "tabular")),
+    *("stats/_checks", "stats/_told", "sweeps/progress", "sweeps/setting", "sweeps/workers"),
+}
 # Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is
 # mutated above as are the entrances to the kernels, and tests that compare the two number by number.
 COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -224,6 +235,17 @@ def chosen(wanted: list[str]) -> list[str]:
     return found
 
 
+def dotted(module: str) -> str:
+    """The name that Python has for a module."""
+    return f"gqlib.{module.replace('/', '.')}".removesuffix(".__init__")
+
+
+def tests_of(module: str) -> list[str]:
+    """What pytest is to run: the files that have to notice, and the module's own test of ranges."""
+    ranges = f"tests/test_ranges.py::test_each_argument_is_held_to_its_range[{dotted(module)}]"
+    return [f"tests/test_{name}.py" for name in SLICES[module]] + [ranges] * (module not in WITHOUT_RANGES)
+
+
 def enter(module: str) -> None:
     """Go to the copy of this module, brought up to date, and tell mutmut what it is about."""
     from mutmut import configuration
@@ -253,7 +275,7 @@ def enter(module: str) -> None:
     configuration.reset_config()
     configuration.config().timeout_multiplier = PATIENCE
     configuration.config().only_mutate = [f"gqlib/{module}.py"]
-    configuration.config().pytest_add_cli_args_test_selection = [f"tests/test_{name}.py" for name in SLICES[module]]
+    configuration.config().pytest_add_cli_args_test_selection = tests_of(module)
 
 
 def records() -> Iterator[Any]:
@@ -311,6 +333,8 @@ def run(module: str, jobs: int, sample: int | None, seed: int) -> None:
     """Run the mutants of one module that are left."""
     import pytest
     from mutmut.__main__ import _run
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background would ignore it
 
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # finding the plugins takes as long as most tests
     # mutmut 3.8 asks for this attribute, which the items of pytest 9 no longer have.

@@ -131,6 +131,35 @@ def test_a_step_that_overflows_is_refused_before_anything_has_changed():
     assert np.isfinite(agent.theta).all()
 
 
+@pytest.mark.parametrize("features", [TableCoder(4, 3), lambda state: np.kron(np.eye(3), np.eye(4)[state])])
+def test_actions_are_refused_by_name_just_beyond_the_first_and_the_last(features):
+    agent = Agent(features, np.random.default_rng(0))
+    for action in (0, 2, np.int64(1)):
+        agent.learn(0, action, 1.0, 1, action, terminated=False)
+    learned, steps = agent.theta.copy(), agent.steps
+    for wrong in (-1, 3, 0.0, True):
+        with pytest.raises(ValueError, match=rf"^action is {wrong}"):
+            agent.learn(0, wrong, 1.0, 1, 0, terminated=False)
+        with pytest.raises(ValueError, match=rf"^next_action is {wrong}"):
+            agent.learn(0, 0, 1.0, 1, wrong, terminated=False)
+    assert agent.steps == steps == 3
+    np.testing.assert_array_equal(agent.theta, learned)
+
+
+@pytest.mark.parametrize("coded", [True, False])
+def test_an_action_that_the_behaviour_never_takes_has_no_weight(coded):
+    """With ε = 0 μ is greedy; the corrected step takes π/μ for 0 where μ is 0, so that σ has nothing to sample."""
+    thetas = []
+    for sigma in (1.0, 0.0):
+        table = TableCoder(2, 2)
+        agent = Agent(table if coded else (lambda state, table=table: table(state)), np.random.default_rng(0),
+                      sigma=sigma, lam=0.0, gamma=1.0, alpha=0.5, eta=0.0, epsilon=0.0, corrected=True)  # fmt: skip
+        agent.learn(1, 0, 1.0, 0, 0, terminated=True)  # now action 0 is the greedy one in state 1
+        agent.learn(0, 0, 0.0, 1, 1, terminated=False)
+        thetas.append(agent.theta.tolist())
+    assert thetas == [[0.0, 0.0, 0.5, 0.0], [0.25, 0.0, 0.5, 0.0]]
+
+
 # saved
 
 RATES = {"alpha": Anneal(0.05, 0.01, 300), "epsilon": Anneal(1.0, 0.05, 5, shape="geometric", by="episode")}
@@ -268,6 +297,34 @@ def test_rates_change_by_step_or_episode_and_reach_the_learner():
     assert own.rate("epsilon") == 0.5
 
 
+@pytest.mark.parametrize(("first", "last"), [(2.0, 0.5), (0.25, 4.0)])
+def test_shapes_of_a_schedule(first, last):
+    """Equal differences or equal ratios, from the first to the last and no further."""
+    linear, geometric = (np.array([Anneal(first, last, 6, shape=shape)(k) for k in range(10)])
+                         for shape in ("linear", "geometric"))  # fmt: skip
+    np.testing.assert_allclose(linear, np.interp(np.arange(10), [0, 6], [first, last]), rtol=1e-14)
+    np.testing.assert_allclose(geometric[:7], np.geomspace(first, last, 7), rtol=1e-14)
+    assert (geometric[7:] == geometric[6]).all()
+
+
+def test_the_ends_of_a_schedule_are_held_to_the_range_of_the_rate():
+    def made(**rates):
+        return Agent(TableCoder(3, 2), np.random.default_rng(0), **rates)
+
+    for wrong in (Anneal(0.5, 2.0, 5), Anneal(2.0, 0.5, 5)):
+        with pytest.raises(ValueError, match=r"^epsilon is 2\.0"):
+            made(epsilon=wrong)
+    assert made(epsilon=Anneal(1.0, 0.0, 5)).rate("epsilon") == 1.0
+    assert made(alpha=Anneal(0.0, 0.5, 5)).rate("alpha") == 0.0  # may begin or end at zero, and a number may not be it
+    with pytest.raises(ValueError, match=r"^alpha is 0\.0"):
+        made(alpha=0.0)
+    for name, wrong in (("alpha", -0.5), ("epsilon", 1.5), ("epsilon", -0.5)):
+        with pytest.raises(ValueError, match=rf"^{name} after 0 steps is {wrong}"):
+            made(**{name: lambda step, wrong=wrong: wrong}).rate(name)
+    with pytest.raises(ValueError, match=r"^name is 'eta'"):
+        made().rate("eta")
+
+
 @pytest.mark.parametrize(
     ("options", "name"),
     [({"first": -1.0}, "first"), ({"over": 0}, "over"), ({"shape": "cubic"}, "shape"), ({"by": "year"}, "by"),
@@ -278,9 +335,7 @@ def test_schedules_refuse(options, name):
         Anneal(**({"first": 1.0, "last": 0.1, "over": 5} | options))
 
 
-def test_rates_out_of_range_are_refused_at_once_or_when_they_get_there():
-    with pytest.raises(ValueError, match="epsilon"):
-        Agent(tiled(), np.random.default_rng(0), epsilon=Anneal(2.0, 0.0, 5))
+def test_rates_out_of_range_are_refused_when_they_get_there():
     agent = Agent(tiled(), np.random.default_rng(0), epsilon=lambda step: 2.0)
     with pytest.raises(ValueError, match=r"epsilon after 0 steps is 2\.0"):
         agent.act([0.0, 1.0])
@@ -316,7 +371,7 @@ def test_a_budget_of_steps_ends_in_the_middle_of_an_episode():
     assert cut.steps == everything.lengths[:3].sum() + 2
     assert not cut.trace.any()
     assert len(play(Corridor(), corridor_agent(), 2, steps=1000, seed=0).lengths) == 2
-    with pytest.raises(ValueError, match="episodes is None, and so is steps"):
+    with pytest.raises(ValueError, match=r"^episodes is None, and so is steps"):
         play(Corridor(), corridor_agent(), seed=0)
 
 

@@ -118,6 +118,43 @@ def test_ensemble_repeats_the_reference_step(variant):
     assert not diverged.any()
 
 
+def test_ensemble_keeps_every_third_step_and_stops_a_run_beyond_the_bound():
+    mdp, mu, pi, problem = instance(5, 3, 2, features=3)
+    tables = variant_tables(mdp, mu, pi, problem.features, 0.6, "corrected")
+    walks, rates = pair_walks(problem, 5, 30, np.random.default_rng(6)), {"lam": 0.7, "alpha": 0.5, "beta": 0.2}
+    free, _ = gq_ensemble(problem, tables, walks, np.ones(3), bound=1e300, **rates)
+    largest = np.abs(free).max(axis=2)  # before the first step and after each
+    bound = np.median(largest.max(axis=0))  # some run reaches it exactly, which is not beyond
+    stopped, diverged = gq_ensemble(problem, tables, walks, np.ones(3), bound=bound, **rates)
+    np.testing.assert_array_equal(diverged, largest.max(axis=0) > bound)
+    assert 0 < diverged.sum() < 5
+    for run in range(5):
+        last = np.argmax(largest[:, run] > bound) if diverged[run] else 30
+        np.testing.assert_array_equal(stopped[: last + 1, run], free[: last + 1, run])
+        assert (stopped[last:, run] == stopped[last, run]).all()
+    thirds, _ = gq_ensemble(problem, tables, walks, np.ones(3), every=3, bound=bound, **rates)
+    np.testing.assert_array_equal(thirds, stopped[::3])
+
+
+def test_ensemble_refuses_pairs_that_are_none():
+    mdp, mu, pi, problem = instance(5, 3, 2, features=3)
+    tables = variant_tables(mdp, mu, pi, problem.features, 0.6, "corrected")
+    for wrong in (-1, 6, 0.5):
+        with pytest.raises(ValueError, match=r"^pairs is .* whole numbers in \[0, 6\)"):
+            gq_ensemble(problem, tables, [[0, wrong, 5]], np.ones(3), lam=0.7, alpha=0.1, beta=0.2)
+
+
+def test_walks_begin_in_the_stationary_law_and_follow_the_chain():
+    *_, problem = instance(5, 3, 2)
+    walks, runs = pair_walks(problem, 20_000, 1, np.random.default_rng(3)), 20_000
+    for step in (0, 1):
+        counts = np.bincount(walks[:, step], minlength=6)
+        assert (np.abs(counts - runs * problem.xi) < 5 * np.sqrt(runs * problem.xi) + 1).all()
+    joint = np.bincount(6 * walks[:, 0] + walks[:, 1], minlength=36).reshape(6, 6)
+    expected = runs * problem.xi[:, None] * problem.p_mu
+    assert (np.abs(joint - expected) < 5 * np.sqrt(expected) + 1).all()
+
+
 def test_noise_parabola_is_the_average_over_actions():
     mdp, mu, pi, problem = instance(7, 3, 2, features=3)
     theta, omega = np.random.default_rng(8).standard_normal((2, 3))
@@ -245,7 +282,7 @@ def test_stationary_error_of_gq_agrees_with_runs_at_a_small_step_size():
     path, _ = gq_ensemble(problem, tables, walks, theta, lam=0.3, alpha=alpha, beta=2 * alpha, every=100)
     measured = (((path[10:] - theta) @ problem.features.T) ** 2 @ problem.xi).mean()
     assert abs(measured / exact - 1) < 0.25
-    with pytest.raises(ValueError, match="Hurwitz"):
+    with pytest.raises(ValueError, match=r"^drift is not Hurwitz"):
         stationary_error(problem, np.eye(2), np.eye(2))
 
 

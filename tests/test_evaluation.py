@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains import baird_star, boyan_chain, cart_pole
+from gqlib.domains.base import Trajectory
 from gqlib.evaluation import PredictionSetting, run_prediction
 from gqlib.evaluation.measures import (
     discounted_traces,
@@ -18,6 +19,7 @@ from gqlib.evaluation.measures import (
     value_error,
 )
 from gqlib.fast import prediction as fast
+from gqlib.prediction import PredictionProblem
 from gqlib.sweeps.store import canonical_json
 
 BOYAN = PredictionSetting("boyan_chain", options=(("reading", "expected"),), alpha=0.1, lam=0.5, steps=200, kept=4)
@@ -121,6 +123,65 @@ def test_traces_restart_after_an_end():
     phi = np.array([[1.0], [2.0], [3.0], [4.0]])
     ends = np.array([False, True, False, True])
     np.testing.assert_array_equal(discounted_traces(phi, ends, 0.5)[:, 0], [1.0, 2.5, 3.0, 5.5])
+
+
+def random_path(steps=40, d=3):
+    rng = np.random.default_rng(6)
+    features, reward = rng.standard_normal((3, steps, d)), rng.standard_normal(steps)
+    return Trajectory(features[0], reward, *features[1:], rng.random(steps) < 0.2), rng.random(steps)
+
+
+def test_empirical_moments_are_means_over_the_steps():
+    path, sigma = random_path()
+    lam, gamma = 0.7, 0.9
+    a, b, m, trace = np.zeros((3, 3)), np.zeros(3), np.zeros((3, 3)), np.zeros(3)
+    for k in range(40):
+        trace = gamma * lam * trace + path.phi[k]
+        mixed = sigma[k] * path.phi_next[k] + (1.0 - sigma[k]) * path.phi_next_expected[k]
+        a += np.outer(trace, gamma * mixed - path.phi[k]) / 40
+        b += path.reward[k] * trace / 40
+        m += np.outer(path.phi[k], path.phi[k]) / 40
+        trace = trace * (not path.ends[k])
+    for mine, theirs in zip((a, b, m), empirical_moments(path, sigma, lam, gamma), strict=True):
+        np.testing.assert_allclose(theirs, mine, atol=1e-13)
+    with pytest.raises(ValueError, match=r"^sigma has shape \(39,\)"):
+        empirical_moments(path, sigma[1:], lam, gamma)
+
+
+def test_measures_of_features_that_are_not_independent():
+    """With φ twice over, M̂ and Â have no inverse: LSTD is the shortest solution, and the measure that of φ once."""
+    path, sigma = random_path(d=2)
+    once = empirical_moments(path, sigma, 0.5, 0.9)
+    double = [np.hstack([x, x]) for x in (path.phi, path.phi_next, path.phi_next_expected)]
+    twice = empirical_moments(Trajectory(double[0], path.reward, *double[1:], path.ends), sigma, 0.5, 0.9)
+    np.testing.assert_allclose(lstd(twice), np.tile(lstd(once) / 2.0, 2), atol=1e-12)
+    theta = np.array([[1.0, -2.0], [0.5, 0.0]])
+    found = empirical_mspbe(twice, np.hstack([theta, np.zeros((2, 2))]))
+    np.testing.assert_allclose(found, empirical_mspbe(once, theta), rtol=1e-10)
+    residual = once[0] @ theta[0] + once[1]
+    assert found[0] == pytest.approx(0.5 * residual @ np.linalg.solve(once[2], residual))
+
+
+def test_what_measures_cannot_take_is_refused_by_name():
+    moments = empirical_moments(*random_path(), 0.5, 0.9)
+    for wrong in (moments[:2], list(moments)):
+        with pytest.raises(ValueError, match=r"^moments is .* three arrays"):
+            lstd(wrong)
+    with pytest.raises(ValueError, match=r"^moments has shape \(2, 3\)"):
+        empirical_mspbe((moments[0][1:], *moments[1:]), np.ones(3))
+    for theta in (1.0, np.ones((3, 2)), [0.0, 0.0, 1.1e50]):
+        with pytest.raises(ValueError, match=r"^theta is .* 3 weights"):
+            empirical_mspbe(moments, theta)
+    assert np.isnan(empirical_mspbe(moments, [[np.nan, 0.0, 1e50]])).all()
+
+
+def test_a_mixture_beyond_both_policies_may_have_no_value():
+    """Stay or swap, γ = ½: on (1, −1) the matrix is 1 − ½(1 − 2σ), which is zero at σ = −½."""
+    swap = [[0.0, 1.0], [1.0, 0.0]]
+    problem = PredictionProblem(np.eye(2), swap, np.eye(2), [1.0, -1.0], [0.5, 0.5], 0.5)
+    with pytest.raises(ValueError, match=r"^sigma is -0\.5; "):
+        mixture_value(problem, -0.5)
+    np.testing.assert_allclose(mixture_value(problem, 0.5), [1.0, -1.0], rtol=1e-14)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.9])

@@ -244,7 +244,7 @@ def test_cases_are_counted_by_mean_score() -> None:
         | {name: ("setting", [value] * 5) for name, value in cell.items()},
     )
     assert cell_cases(dataset, **cell).tolist() == [1, 1, 1]
-    with pytest.raises(ValueError, match="order of sigma"):
+    with pytest.raises(ValueError, match=r"^settings of a cell should be in the order of sigma"):
         cell_cases(dataset.isel(setting=[1, 0, 2, 3, 4]), **cell)
 
 

@@ -135,7 +135,7 @@ class TestJoined:
         data = searched(self.first, (0, 2, 3))
         with pytest.raises(ValueError, match=r"sigma is 0\.3"):
             rules.best_cell(rules.joined([data], *self.place), 0.3)
-        with pytest.raises(ValueError, match="in every cell some run diverged"):
+        with pytest.raises(ValueError, match=r"^in every cell some run diverged"):
             rules.best_cell(rules.joined([data.assign(diverged=data["mspbe"])], *self.place), 0.5)
 
 
@@ -199,7 +199,7 @@ def test_every_sigma_has_its_own_step_sizes_at_every_lambda():
 
 
 def test_the_kindest_setting_refuses_the_literal_reading():
-    with pytest.raises(ValueError, match="reading is 'literal'"):
+    with pytest.raises(ValueError, match=r"^reading is 'literal'"):
         exp.kind_setting("Boyan, printed", "literal")
     with pytest.raises(ValueError, match="measure is 'loss'"):
         exp.kind_setting("Boyan, printed", "expected", "loss")

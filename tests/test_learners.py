@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains import two_state
+from gqlib.domains.base import Trajectory
 from gqlib.learners import gq_step, gq_step_lagged, gq_steps, semi_gradient_step
 from gqlib.learners.ensemble import semi_gradient_ensemble, trajectories
 from gqlib.learners.sigma import Schedule
@@ -160,6 +161,18 @@ def test_a_diverged_run_is_counted_and_stays_where_it_left():
     assert got.diverged.all()
     assert np.isfinite(got.theta).all()
     np.testing.assert_array_equal(got.theta[-1], got.theta[-2])
+
+
+def test_a_run_of_the_ensemble_at_the_bound_goes_on_and_one_beyond_it_stays():
+    """One feature, r = 1, γ = 0, α = ½: θ is 1 − 2^−k after k steps, so it is 0.875 after three and would go on."""
+    steps = np.ones((6, 1))
+    path = Trajectory(steps, steps[:, 0], steps, steps, np.zeros(6, dtype=bool))
+    rates = {"lam": 0.0, "gamma": 0.0, "alpha": 0.5}
+    for bound, stays in ((0.875, 0.9375), (np.nextafter(0.875, 0.0), 0.875)):
+        got = semi_gradient_ensemble([path], [0.0], [0.3], bound=bound, **rates)
+        assert got.theta[:, 0, 0, 0].tolist() == np.minimum(1.0 - 0.5 ** np.arange(7), stays).tolist()
+        assert got.diverged.all()
+    assert not semi_gradient_ensemble([path], [0.0], [0.3], bound=1.0, **rates).diverged.any()
 
 
 def test_the_ensemble_refuses_paths_of_unequal_length():

@@ -1,6 +1,7 @@
 """The methods of today: exact means and noise against other derivations, steps against steps from their own sources."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -384,7 +385,7 @@ class TestSteps:
         gaps = np.array([gap(k) for k in range(3000)])
         assert (gaps <= np.arange(3000)).all()
         assert (np.diff(gaps) >= 0).all()
-        assert gaps[-1] > 60
+        assert gaps.tolist() == [min(k, math.floor(math.log(k + 1) ** 2)) for k in range(3000)]
 
 
 def held_increments(task, method, theta, omega, eta, runs=2000, steps=120):
@@ -428,6 +429,44 @@ class TestRuns:
                                   alpha=0.05, eta=0.5)  # fmt: skip
             assert (together[k + 1, 1] == weights.theta).all()
 
+    def test_a_run_of_the_direct_method_pairs_a_step_with_the_one_before_the_gap(self):
+        method, task = METHODS["AᵀTD"], drawn_collision()
+        walks = task.walks(2, 60, np.random.default_rng(1))
+        together = run_method(task, method, walks, lam=0.0, alphas=[0.02]).theta
+        seen, weights = list(seen_on(task, method, walks)), Weights.first(np.tile(task.theta0, (2, 1)))
+        for k in range(60):
+            weights = method_step(method, seen[k], weights, lam=0.0, gamma=task.gamma, alpha=0.02,
+                                  earlier=seen[k - gap(k)])  # fmt: skip
+            assert (together[k + 1, 0] == weights.theta).all()
+        assert gap(59) > 10
+
+    def test_lstd_solves_the_sums_of_its_walk(self):
+        method, task = METHODS["LSTD(λ)"], drawn_collision()
+        walks = task.walks(2, 400, np.random.default_rng(1))
+        kept = run_method(task, method, walks, lam=LAM, alphas=[1.0, 2.0], every=200).theta
+        assert kept.shape == (3, 2, 2, task.d)
+        assert (kept[0] == task.theta0).all()
+        assert (kept[:, 0] == kept[:, 1]).all()  # the step size has no say
+        system, right, trace = np.zeros((2, task.d, task.d)), np.zeros((2, task.d)), np.zeros((2, task.d))
+        for k, seen in enumerate(seen_on(task, method, walks)):
+            trace = (task.gamma * LAM * seen.goes_on * seen.c)[:, None] * trace + seen.phi
+            change = seen.w[:, None] * (seen.phi - task.gamma * seen.u)
+            for run in range(2):
+                system[run] += np.outer(trace[run], change[run])
+                right[run] += seen.w[run] * seen.reward[run] * trace[run]
+                if (k + 1) % 200 == 0:
+                    solved = np.linalg.lstsq(system[run], right[run], rcond=1e-10)[0]
+                    np.testing.assert_allclose(kept[(k + 1) // 200, 0, run], solved, rtol=1e-8, atol=1e-10)
+
+    def test_tasks_that_do_not_go_together_are_refused(self):
+        tasks = [drawn_collision(seed) for seed in range(3)]
+        walks = tasks[0].walks(3, 5, np.random.default_rng(0))
+        wrong = {r"^task is \[\]": [], r"^task holds 2; .* 3 runs": tasks[:2],
+                 r"^task holds 3; .* one chain": [*tasks[:2], Task.of(five_state_walk())]}  # fmt: skip
+        for message, given in wrong.items():
+            with pytest.raises(ValueError, match=message):
+                run_method(given, METHODS["TDRC(λ)"], walks, lam=0.5, alphas=[0.05])
+
     def test_a_run_that_diverges_is_counted_and_stays(self):
         star = Task.of(baird_star(features="classical"))
         walks = star.walks(3, 3000, np.random.default_rng(0))
@@ -458,7 +497,7 @@ class TestRefusals:
     def test_a_task_says_what_is_wrong(self):
         with pytest.raises(ValueError, match="literal"):
             Task.of(baird_star(reading="stacked"))
-        with pytest.raises(ValueError, match="terminal state"):
+        with pytest.raises(ValueError, match=r"^features are not zero in a terminal state"):
             Task.of(boyan_chain(states=13, gamma=1.0))
         with pytest.raises(ValueError, match="defined on states"):
             means(random_task(), METHODS["V-trace(λ)"], 0.5)
@@ -468,6 +507,15 @@ class TestRefusals:
             ratio_windows(random_task(), METHODS["TD(λ)"], 0.5)
         with pytest.raises(ValueError, match="emphasis"):
             Method("retrace", emphasis=True)
+
+    def test_without_features_there_is_nothing_to_solve(self):
+        task = random_task(on="states")
+        blank = Task("blank", task.mdp, task.mu, task.pi, np.zeros((4, 3)))
+        given = means(blank, METHODS["TDC(λ)"], 0.5)
+        with pytest.raises(ValueError, match=r"^task has no feature but zero"):
+            joint_of(blank, METHODS["TDC(λ)"], given, 1.0)
+        with pytest.raises(ValueError, match=r"^given has an A that is singular"):
+            fixed_point(blank, given)
 
     def test_a_followon_without_a_mean_is_refused(self):
         task = random_task(on="states")

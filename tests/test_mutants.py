@@ -6,6 +6,7 @@ from pathlib import Path
 
 import mutants
 import pytest
+import test_ranges
 import yaml
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,14 @@ def test_the_tests_that_have_to_notice_exist():
     named = {name for tests in mutants.SLICES.values() for name in tests}
     named |= {name for _, tests in mutants.COMPARED.values() for name in tests}
     assert {name for name in named if not (ROOT / "tests" / f"test_{name}.py").exists()} == set()
+
+
+def test_every_module_with_public_functions_is_held_to_their_ranges():
+    ranged = {module for module in mutants.SLICES if mutants.dotted(module) in test_ranges.MODULES}
+    assert set(mutants.SLICES) - ranged == mutants.WITHOUT_RANGES
+    for module in ("mdp", "experiments/__init__"):
+        assert mutants.tests_of(module)[-1].endswith(f"[{mutants.dotted(module)}]")
+    assert mutants.tests_of("cli") == ["tests/test_cli.py"]
 
 
 # Reached through others alone: what they do with a module's functions has to notice.

@@ -45,7 +45,7 @@ def test_it_covers():
 @pytest.mark.parametrize(
     ("strata", "said"),
     [
-        ([], "strata is empty"),
+        ([], "^strata is empty"),
         ([[1.0]], "strata holds 1 runs"),
         ([np.ones((3, 2))], r"shape \(3, 2\)"),
         (3, "strata is 3"),

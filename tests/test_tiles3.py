@@ -156,7 +156,7 @@ def test_filling_order_is_the_stated_one():
 
 def test_another_tuple_hash_is_refused(monkeypatch):
     monkeypatch.setattr(tile_tables, "TUPLE_HASH", 1)
-    with pytest.raises(RuntimeError, match="tuple hash"):
+    with pytest.raises(RuntimeError, match=r"^tile indices need the tuple hash"):
         tile_tables._tile_table.__wrapped__(512, 8, "int")
 
 

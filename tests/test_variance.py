@@ -140,7 +140,7 @@ def test_sigma_zero_is_not_free_of_noise_in_gq(case):
 
 def test_a_flat_parabola_has_no_best_sigma_and_bad_vectors_are_named(case):
     mdp, mu, _, problem, theta, _ = case
-    with pytest.raises(ValueError, match=r"quadratic is 0\.0"):
+    with pytest.raises(ValueError, match=r"^quadratic is 0\.0"):
         _ = NoiseParabola(0.0, 0.0, 1.0).best
     with pytest.raises(ValueError, match=r"omega has shape \(2,\)"):
         gq_noise(mdp, mu, problem, theta, [0.0, 1.0], 0.5)

@@ -311,6 +311,7 @@ def map_point(setting: MapSetting, runs: int, seed: int, *, first_run: int) -> A
     check.integer("first_run", first_run, low=0)
     task, method = problem(setting.problem), method_of(setting.method, setting.sigma)
     table = np.full((4, len(ETAS)), np.nan)
+    check.room("runs", runs, runs * (table.size + 2))
     star = best = np.nan
     with contextlib.suppress(ValueError):  # a trace without a mean
         if method.has_ratio:

@@ -275,7 +275,8 @@ def run_method(
     check.instance("walks", walks, Walks)
     check.instance("method", method, Method)
     steps, runs = walks.ends.shape
-    if len(tasks) not in (1, runs) or any((each.chain != first.chain).any() or each.d != first.d for each in tasks):
+    alike = all(np.array_equal(each.chain, first.chain) and each.d == first.d for each in tasks)
+    if len(tasks) not in (1, runs) or not alike:
         raise ValueError(f"task holds {len(tasks)}; it should hold one, or one for each of {runs} runs on one chain")
     every = check.integer("every", every, low=1, high=steps)
     sizes = check.array("alphas", alphas, (None,))[:, None, None]
