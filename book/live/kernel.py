@@ -29,7 +29,6 @@ FORMS = {
 # What a page cannot have, and why: a cell that imports it says so, and the chapter goes on without it.
 CANNOT = {
     "distributed": "it starts a cluster, with threads and connections of its own, and a page has neither",
-    "numba": "it compiles for a processor, and a page has none to compile for; kernels run as they are written",
 }
 drawn = 0  # figures so far: each gets names of its own for what its SVG refers to
 
@@ -150,6 +149,19 @@ def without_processes() -> types.ModuleType:
     return stub
 
 
+def without_compiler() -> types.ModuleType:
+    """In the place of Numba: what a cell would compile runs as it is written."""
+
+    def njit(function: Any = None, **options: Any) -> Any:
+        from gqlib.fast._jit import plain_njit
+
+        return plain_njit(**options) if function is None else plain_njit(**options)(function)
+
+    stub = types.ModuleType("numba")
+    stub.njit = njit
+    return stub
+
+
 def install() -> None:
     """Set up what a cell expects: a module of its own, the folder of the book, and IPython's few names."""
     os.environ.update(MPLBACKEND="agg", GQLIB_NO_NUMBA="1")
@@ -168,6 +180,7 @@ def install() -> None:
     sys.modules["IPython"], sys.modules["IPython.display"] = package, shown
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.modules.setdefault("_multiprocessing", without_processes())
+    sys.modules.setdefault("numba", without_compiler())
 
 
 def imported(tree: ast.AST) -> Iterator[str]:

@@ -35,8 +35,8 @@ function button(parent, text, label, onClick) {
 }
 
 class Cell {
-  constructor(chapter, number, { source, rendered, here, says, minutes, cannot }, place) {
-    Object.assign(this, { chapter, number, source, rendered, here, says, minutes, cannot, place, name: `<cell ${number}>`, ran: undefined });
+  constructor(chapter, number, { source, rendered, here, says, minutes, cannot, follows }, place) {
+    Object.assign(this, { chapter, number, source, rendered, here, says, minutes, cannot, follows, place, name: `<cell ${number}>`, ran: undefined });
     const input = place?.querySelector(".cell_input");
     if (input) this.makeEditable(input);
     else if (place) place.prepend((this.bar = element(null, "div", { hidden: "" })));
@@ -82,6 +82,7 @@ class Cell {
     if (this.minutes)
       return `This cell takes about ${this.minutes} min here, where nothing is compiled: Run all leaves it out, and what the book prints stays. Run starts it all the same.`;
     if (this.here) return `Here with fewer runs, since nothing is compiled in a page: ${this.says}. What comes out is not what the book prints; Reset gives the book's cell.`;
+    if (this.follows) return "This cell works on what a cell above computes here with fewer runs: what comes out need not be what the book prints.";
     return "";
   }
 
