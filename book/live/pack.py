@@ -65,7 +65,7 @@ IMPORTS = {
 READS_RESULTS = "gqlib.sweeps.results"
 # Packages of Python alone, from this environment, without their tests, pictures and what is compiled.
 PLAIN = {
-    "core": ("yaml",),
+    "core": ("yaml", "tqdm"),
     "xarray": ("xarray",),
     "gymnasium": ("gymnasium", "cloudpickle", "farama_notifications", "packaging", "typing_extensions"),
 }

@@ -134,7 +134,7 @@ class Cell {
         const { "text/markdown": markdown, "text/html": html } = output.data ?? {};
         if (!this.place || this.rendered.includes(markdown ?? html)) return; // the page has it, rendered
         shown = true;
-        if (output.output_type === "error") this.editor?.mark(output.line);
+        if (output.output_type === "error") this.fault(output.line);
         const caption = output.html && captions.shift()?.cloneNode(true);
         if (caption) caption.querySelectorAll("[id]").forEach((one) => one.removeAttribute("id"));
         show(this.output, output, caption);
@@ -151,6 +151,13 @@ class Cell {
     } finally {
       this.place?.removeAttribute("aria-busy");
     }
+  }
+
+  // The line of an error is marked, and shown if the cell was folded.
+  fault(line) {
+    const fold = this.place.querySelector(":scope > details");
+    if (fold) fold.open = true;
+    this.editor?.mark(line);
   }
 
   // What was computed takes the place of what was printed.
