@@ -101,6 +101,20 @@ def test_an_error_names_its_line_and_what_was_printed_before_is_kept(kernel, sou
     assert [one["output_type"] for one in kernel.sent] == ["stream", "error"]
 
 
+def test_a_loop_that_prints_on_and_on_does_not_drown_the_page(kernel):
+    assert kernel.run("for i in range(100_000): print(i)", "<cell 1>")
+    text = "".join(one["text"] for one in kernel.sent)
+    assert text.startswith("".join(f"{i}\n" for i in range(30_000)))
+    told = "\n… more than 200,000 characters: the rest is not shown\n"
+    assert text.endswith(told)
+    assert text.count("…") == 1
+    assert 200_000 < len(text) < 200_100
+    assert 100 < len(kernel.sent) < 300  # a message for each line would be 34,000
+    kernel.sent.clear()
+    assert kernel.run("print('x' * 199_998)\nprint()\nprint('more')\nprint('yet more')", "<cell 2>")  # counted anew
+    assert [one["text"] for one in kernel.sent] == ["x" * 199_998 + "\n", "\n", told]
+
+
 def test_values_are_shown_in_the_forms_they_offer(kernel):
     kernel.display({"text/html": "<b>bold</b>", "text/plain": "bold"}, raw=True)
     assert kernel.run("import sympy as sp\nsp.Symbol('gamma') / 2", "<cell 1>")
@@ -651,8 +665,9 @@ def make_mistakes(tab, number):
     tab.write(number, "while True: pass")
     tab.evaluate(f"void gqLive.chapter.runCell(gqLive.chapter.cells[{number - 1}]).then(() => (window.ended = true))")
     tab.until(f"gqLive.chapter.cells[{number - 1}].state.textContent.startsWith('running')")
+    tab.evaluate("void gqLive.chapter.runAll().then((good) => (window.waited = good))")
     tab.evaluate("gqLive.chapter.stopping.click()")
-    tab.until("window.ended")
+    tab.until("window.ended && window.waited === false")  # what waits is stopped, too
     assert tab.state(number) == "stopped"
     assert "starts afresh" in tab.status()
     tab.evaluate(f"gqLive.chapter.cells[{number - 1}].reset() ?? null")  # or the loop would run again with what follows

@@ -234,7 +234,7 @@ class Answer {
 
 class Chapter {
   constructor({ bar, base, manifest, asked }) {
-    Object.assign(this, { bar, manifest, asked, name: bar.dataset.chapter, cells: [], last: Promise.resolve() });
+    Object.assign(this, { bar, manifest, asked, name: bar.dataset.chapter, cells: [], last: Promise.resolve(), stops: 0 });
     this.edits = new Edits(this.name);
     this.files = new Files(base, manifest);
     this.python = new Python(this.files, manifest, (text) => this.say(text));
@@ -290,9 +290,11 @@ class Chapter {
     return this.cells.slice(cell.number).find((next) => next.editor);
   }
 
-  // One thing at a time, in the order in which it was asked for.
+  // One thing at a time, in the order in which it was asked for; Stop ends what waits, too.
   queue(work) {
+    const { stops } = this;
     const next = this.last.then(async () => {
+      if (stops !== this.stops) return false;
       this.stopping.disabled = false;
       try {
         return await work();
@@ -340,6 +342,7 @@ class Chapter {
   }
 
   stop() {
+    this.stops += 1;
     this.python.stop();
   }
 
