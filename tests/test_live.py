@@ -829,9 +829,11 @@ def test_with_the_keyboard_alone_and_on_a_phone(context):
     tab.run(folded)
     assert tab.evaluate(f"gqLive.chapter.cells[{folded - 1}].place.querySelector('details').open")
     tab.page.add_style_tag(content=NO_MOTION)
+    # Without figures: those that the book has printed are not the business of this test.
+    where = {"include": [[".gq-live-bar"], ["div.cell"], [".gq-live-answer"]], "exclude": [[".gq-figure"]]}
     for theme in THEMES:
         tab.page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
-        found = axe.run(tab.page, context=".gq-live-bar, div.cell, .gq-live-answer", options={"preload": False})
+        found = axe.run(tab.page, context=where, options={"preload": False})
         assert [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]] == []
     tab.quiet()
     tab.close()
