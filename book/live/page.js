@@ -214,16 +214,19 @@ class Answer {
         },
       );
       this.verdict.dataset.verdict = found.verdict;
-      this.verdict.textContent = this.words(found);
+      this.verdict.textContent = this.words({ ...found, printed: this.output.childElementCount > 0 });
+      python.say("Checked.");
     });
   }
 
-  words({ verdict, given = [], wanted = [], left = [], failed }) {
+  words({ verdict, given = [], wanted = [], left = [], failed, printed }) {
     const names = (list) => list.join(", ");
     const rest = left.length ? ` It asserts something about ${names(left)} too.` : "";
     return {
       right: `Right: ${names(given)} passed what the solution asserts.${rest}`,
-      compare: "Above is what your code prints, and below it what the solution prints: compare.",
+      compare: printed
+        ? "Above is what your code prints, and below it what the solution prints: compare."
+        : "Your code ran. Neither it nor the solution prints anything: open the solution, and compare.",
       wrong: `Not yet: with your ${names(given)} this fails: ${failed}`,
       unfit: `Your ${names(given)} cannot be checked as the solution does it: ${failed}`,
       missing: `Define ${names(wanted)}: that is what the solution asserts something about.`,
