@@ -80,6 +80,26 @@ def test_runs_of_the_car_have_the_bits_of_the_compiled_ones():
     assert python(code).strip() == str(compiled)
 
 
+def test_an_environment_of_one_s_own_runs_in_plain_python_by_both_engines():
+    code = """if True:
+        import numpy as np
+        from gqlib.engine import Environment, Features, draw, run
+        from gqlib.fast._jit import COMPILED, njit
+        start = njit()(lambda data, stream: (draw(stream),))
+        step = njit()(lambda data, state, action, stream: ((0.9 * state[0] + 0.1 * action,), state[0], False))
+
+        def fill(data, state, out):
+            out[0] = int(state[0] * 5)
+
+        own = Environment(start, step, 2, Features(njit()(fill), 6), max_steps=20)
+        numbers = {"alpha": 0.01, "lam": 0.9, "gamma": 0.9, "episodes": 2, "runs": 1, "seed": 3}
+        fast, slow = (run(own, "gq", engine=name, **numbers) for name in ("fast", "reference"))
+        assert np.isfinite(fast.returns).all() and len(set(fast.returns.ravel())) == 2
+        print(COMPILED, np.allclose(fast.returns, slow.returns, rtol=1e-12))
+    """
+    assert python(code).split() == ["False", "True"]
+
+
 def test_plain_kernels_are_silent_and_leave_numpy_as_it_was():
     @_jit.plain_njit(cache=True)
     def inner(x):
@@ -91,6 +111,7 @@ def test_plain_kernels_are_silent_and_leave_numpy_as_it_was():
             raise ValueError("negative")
         return inner(x)
 
+    assert inner.py_func(3) == 9  # under the name that Numba has for the function itself
     before = np.geterr()
     with np.errstate(all="raise"):
         assert outer(np.float64(1e200)) == np.inf

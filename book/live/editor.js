@@ -45,7 +45,7 @@ export function makeEditor({ parent, text, label, onRun, onRunNext, onChange }) 
         python(),
         syntaxHighlighting(classHighlighter),
         fault,
-        EditorView.contentAttributes.of({ "aria-label": label, autocapitalize: "off", autocorrect: "off", spellcheck: "false" }),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", autocapitalize: "off", autocorrect: "off", spellcheck: "false" }),
         EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
       ],
     }),

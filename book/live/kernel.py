@@ -12,6 +12,7 @@ import json
 import linecache
 import os
 import sys
+import time
 import traceback
 import types
 from collections.abc import Iterator
@@ -29,7 +30,6 @@ FORMS = {
 # What a page cannot have, and why: a cell that imports it says so, and the chapter goes on without it.
 CANNOT = {
     "distributed": "it starts a cluster, with threads and connections of its own, and a page has neither",
-    "numba": "it compiles for a processor, and a page has none to compile for; kernels run as they are written",
 }
 drawn = 0  # figures so far: each gets names of its own for what its SVG refers to
 
@@ -45,24 +45,38 @@ def send(output: dict[str, Any]) -> None:
 
 
 class Stream:
-    """Standard output or error of a cell: what is printed goes to the page line by line."""
+    """Standard output or error of a cell: what is printed goes to the page line by line.
+
+    A loop that prints without end must not drown the page, so many lines go together, and at some point no more go.
+    """
 
     encoding = "utf-8"
+    alone, together, most = 100, 0.1, 200_000  # lines that go at once, then seconds between messages; characters in all
 
     def __init__(self, name: str) -> None:
         self.name, self.waiting = name, ""
+        self.begin()
+
+    def begin(self) -> None:
+        """A new cell."""
+        self.lines, self.sent, self.last = 0, 0, 0.0
 
     def write(self, text: str) -> int:
         """Keep the text until its line is complete."""
         self.waiting += text
-        if "\n" in self.waiting:
+        self.lines += text.count("\n")
+        if "\n" in self.waiting and (self.lines <= self.alone or time.monotonic() - self.last > self.together):
             self.flush()
         return len(text)
 
     def flush(self) -> None:
-        """Send what is waiting."""
-        text, self.waiting = self.waiting, ""
-        if text:
+        """Send what is waiting, as far as there is room."""
+        text, self.waiting, self.last = self.waiting, "", time.monotonic()
+        room = self.most - self.sent
+        self.sent += len(text)
+        if len(text) > room >= 0:
+            text = f"{text[:room]}\n… more than {self.most:,} characters: the rest is not shown\n"
+        if text and room >= 0:
             send({"output_type": "stream", "name": self.name, "text": text})
 
     def isatty(self) -> bool:
@@ -150,6 +164,19 @@ def without_processes() -> types.ModuleType:
     return stub
 
 
+def without_compiler() -> types.ModuleType:
+    """In the place of Numba: what a cell would compile runs as it is written."""
+
+    def njit(function: Any = None, **options: Any) -> Any:
+        from gqlib.fast._jit import plain_njit
+
+        return plain_njit(**options) if function is None else plain_njit(**options)(function)
+
+    stub = types.ModuleType("numba")
+    stub.njit = njit
+    return stub
+
+
 def install() -> None:
     """Set up what a cell expects: a module of its own, the folder of the book, and IPython's few names."""
     os.environ.update(MPLBACKEND="agg", GQLIB_NO_NUMBA="1")
@@ -168,6 +195,7 @@ def install() -> None:
     sys.modules["IPython"], sys.modules["IPython.display"] = package, shown
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.modules.setdefault("_multiprocessing", without_processes())
+    sys.modules.setdefault("numba", without_compiler())
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -212,6 +240,12 @@ def needs(source: str) -> str:
         return json.dumps(groups(source, json.load(file)))
 
 
+def begin() -> None:
+    """A new cell: what the one before printed no longer counts."""
+    for stream in (OUT, ERR):
+        stream.begin()
+
+
 def execute(source: str, name: str, space: dict[str, Any], *, show: bool = True) -> None:
     """Run code as a notebook does: the value of an expression at the end is displayed."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
@@ -242,6 +276,7 @@ def failure(error: BaseException, name: str) -> dict[str, Any]:
 
 def run(source: str, name: str) -> bool:
     """Run a cell; whether it went well."""
+    begin()
     try:
         execute(source, name, vars(sys.modules["__main__"]))
     except BaseException as error:
@@ -302,6 +337,7 @@ def check(answer: str, solution: str, name: str) -> str:
     is nothing to assert: then it stands below what the answer printed, for comparison. The verdict, as JSON, says which
     names of the answer were tested and what failed.
     """
+    begin()
     before, wanted = dict(vars(sys.modules["__main__"])), json.loads(asked(solution))
     space = dict(before)
     try:

@@ -32,7 +32,7 @@ function value(parent, { data, html }, caption) {
 export function show(parent, output, caption) {
   if (output.output_type === "stream") {
     const last = parent.lastElementChild;
-    if (last?.classList.contains(output.name)) last.querySelector("pre").textContent += output.text;
+    if (last?.classList.contains(output.name)) last.querySelector("pre").append(output.text);
     else printed(parent, output.text, `stream ${output.name}`);
   } else if (output.output_type === "error") {
     const box = element(parent, "div", { class: "gq-live-error", role: "alert" });

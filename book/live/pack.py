@@ -65,7 +65,7 @@ IMPORTS = {
 READS_RESULTS = "gqlib.sweeps.results"
 # Packages of Python alone, from this environment, without their tests, pictures and what is compiled.
 PLAIN = {
-    "core": ("yaml",),
+    "core": ("yaml", "tqdm"),
     "xarray": ("xarray",),
     "gymnasium": ("gymnasium", "cloudpickle", "farama_notifications", "packaging", "typing_extensions"),
 }
@@ -95,11 +95,11 @@ def beside(name: str) -> ModuleType:
     return loaded
 
 
-kernel = beside("kernel")
-
-
 class Unavailable(Exception):
     """A file that cannot be had, with what to do about it."""
+
+
+kernel, follow = beside("kernel"), beside("follow")
 
 
 def folder() -> Path:
@@ -359,9 +359,10 @@ def chapter(path: Path) -> dict[str, Any]:
     """A record without its outputs: what a page makes editable, and what it hands out as a notebook.
 
     Of the outputs it keeps the Markdown and the HTML, which the page has rendered already; where a cell makes the same
-    again, that stays. A cell that cannot run in a page says why, and one that would take too long what it is here.
+    again, that stays. A cell that cannot run in a page says why, and one that would take too long what it is here;
+    cells that work on what such a cell has computed say so, too.
     """
-    cells = []
+    cells: list[dict[str, Any]] = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
         kept = {"cell_type": cell["cell_type"], "source": source, "tags": cell["metadata"].get("tags", [])}
@@ -375,6 +376,10 @@ def chapter(path: Path) -> dict[str, Any]:
             kept |= {"cannot": kernel.cannot(source)} if kernel.cannot(source) else {}
             kept |= here(path.stem, source)
         cells.append(kept)
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    changed = {at: cell["here"] for at, cell in enumerate(code) if "here" in cell}
+    for at in follow.following([cell["source"] for cell in code], changed):
+        code[at]["follows"] = True
     return {"cells": cells}
 
 

@@ -35,8 +35,8 @@ function button(parent, text, label, onClick) {
 }
 
 class Cell {
-  constructor(chapter, number, { source, rendered, here, says, minutes, cannot }, place) {
-    Object.assign(this, { chapter, number, source, rendered, here, says, minutes, cannot, place, name: `<cell ${number}>`, ran: undefined });
+  constructor(chapter, number, { source, rendered, here, says, minutes, cannot, follows }, place) {
+    Object.assign(this, { chapter, number, source, rendered, here, says, minutes, cannot, follows, place, name: `<cell ${number}>`, ran: undefined });
     const input = place?.querySelector(".cell_input");
     if (input) this.makeEditable(input);
     else if (place) place.prepend((this.bar = element(null, "div", { hidden: "" })));
@@ -82,6 +82,7 @@ class Cell {
     if (this.minutes)
       return `This cell takes about ${this.minutes} min here, where nothing is compiled: Run all leaves it out, and what the book prints stays. Run starts it all the same.`;
     if (this.here) return `Here with fewer runs, since nothing is compiled in a page: ${this.says}. What comes out is not what the book prints; Reset gives the book's cell.`;
+    if (this.follows) return "This cell works on what a cell above computes here with fewer runs: what comes out need not be what the book prints.";
     return "";
   }
 
@@ -133,7 +134,7 @@ class Cell {
         const { "text/markdown": markdown, "text/html": html } = output.data ?? {};
         if (!this.place || this.rendered.includes(markdown ?? html)) return; // the page has it, rendered
         shown = true;
-        if (output.output_type === "error") this.editor?.mark(output.line);
+        if (output.output_type === "error") this.fault(output.line);
         const caption = output.html && captions.shift()?.cloneNode(true);
         if (caption) caption.querySelectorAll("[id]").forEach((one) => one.removeAttribute("id"));
         show(this.output, output, caption);
@@ -150,6 +151,13 @@ class Cell {
     } finally {
       this.place?.removeAttribute("aria-busy");
     }
+  }
+
+  // The line of an error is marked, and shown if the cell was folded.
+  fault(line) {
+    const fold = this.place.querySelector(":scope > details");
+    if (fold) fold.open = true;
+    this.editor?.mark(line);
   }
 
   // What was computed takes the place of what was printed.
@@ -206,16 +214,19 @@ class Answer {
         },
       );
       this.verdict.dataset.verdict = found.verdict;
-      this.verdict.textContent = this.words(found);
+      this.verdict.textContent = this.words({ ...found, printed: this.output.childElementCount > 0 });
+      python.say("Checked.");
     });
   }
 
-  words({ verdict, given = [], wanted = [], left = [], failed }) {
+  words({ verdict, given = [], wanted = [], left = [], failed, printed }) {
     const names = (list) => list.join(", ");
     const rest = left.length ? ` It asserts something about ${names(left)} too.` : "";
     return {
       right: `Right: ${names(given)} passed what the solution asserts.${rest}`,
-      compare: "Above is what your code prints, and below it what the solution prints: compare.",
+      compare: printed
+        ? "Above is what your code prints, and below it what the solution prints: compare."
+        : "Your code ran. Neither it nor the solution prints anything: open the solution, and compare.",
       wrong: `Not yet: with your ${names(given)} this fails: ${failed}`,
       unfit: `Your ${names(given)} cannot be checked as the solution does it: ${failed}`,
       missing: `Define ${names(wanted)}: that is what the solution asserts something about.`,
@@ -226,7 +237,7 @@ class Answer {
 
 class Chapter {
   constructor({ bar, base, manifest, asked }) {
-    Object.assign(this, { bar, manifest, asked, name: bar.dataset.chapter, cells: [], last: Promise.resolve() });
+    Object.assign(this, { bar, manifest, asked, name: bar.dataset.chapter, cells: [], last: Promise.resolve(), stops: 0 });
     this.edits = new Edits(this.name);
     this.files = new Files(base, manifest);
     this.python = new Python(this.files, manifest, (text) => this.say(text));
@@ -282,9 +293,11 @@ class Chapter {
     return this.cells.slice(cell.number).find((next) => next.editor);
   }
 
-  // One thing at a time, in the order in which it was asked for.
+  // One thing at a time, in the order in which it was asked for; Stop ends what waits, too.
   queue(work) {
+    const { stops } = this;
     const next = this.last.then(async () => {
+      if (stops !== this.stops) return false;
       this.stopping.disabled = false;
       try {
         return await work();
@@ -332,6 +345,7 @@ class Chapter {
   }
 
   stop() {
+    this.stops += 1;
     this.python.stop();
   }
 

@@ -49,6 +49,7 @@ def plain_njit(**_: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             finally:
                 _silenced = False
 
+        silent.py_func = function  # type: ignore[attr-defined]  # the name that Numba has for it
         return silent
 
     return decorate
