@@ -78,6 +78,7 @@ CUT = """() => [...document.querySelectorAll("article mjx-container:not([display
   const beyond = formula.getBoundingClientRect().right > line.getBoundingClientRect().right + 1;
   return beyond && !["auto", "scroll"].includes(getComputedStyle(box).overflowX) && !line.closest("table");
 }).map((formula) => formula.parentElement.parentElement.textContent.slice(0, 60))"""
+SCROLLS = "scrollable-region-focusable"  # the rule of axe-core that a narrow page may break and a wide one not
 LOOSE = """() => [...document.querySelectorAll("article span.math")].filter((formula) =>
   formula.querySelector("mjx-container:not([display])") && /^[.,;:!?)]/.test(formula.nextSibling?.data ?? "")
   && getComputedStyle(formula.parentElement).whiteSpace !== "nowrap").map((formula) => formula.nextSibling.data)"""
@@ -112,6 +113,7 @@ def visit(book, context):
         page.set_viewport_size(PHONE)
         page.evaluate(OPEN)
         found |= {"wide": page.evaluate("document.documentElement.scrollWidth"), "cut": page.evaluate(CUT)}
+        found["stuck"] = axe.run(page, options={**options, "runOnly": [SCROLLS]}).response["violations"]
         page.set_viewport_size(DESK)
         page.evaluate(THIN)
         for theme in THEMES:
@@ -156,6 +158,13 @@ def test_no_formula_in_a_sentence_is_cut_on_a_phone(visit, name):
 @pytest.mark.parametrize("name", sampled(PAGES))
 def test_the_stop_after_a_formula_stays_on_its_line(visit, name):
     assert visit(name)["loose"] == []
+
+
+@needs_browser
+@pytest.mark.parametrize("name", sampled(PAGES))
+def test_what_scrolls_on_a_phone_can_be_moved_with_the_keyboard(visit, name):
+    found = visit(name)["stuck"]
+    assert not found, "\n".join(map(describe, found))
 
 
 def beyond_the_theme(violation):

@@ -84,7 +84,7 @@ def test_what_is_printed_keeps_its_columns(path):
         if cell.cell_type == "code" and not {"remove-cell", "remove-output"} & set(cell.metadata.get("tags", []))
         for output in cell.outputs
         for line in output.get("text", "").splitlines()
-        if len(line) > 88 and not line.startswith(tuple(LONG))
+        if len(line.rstrip()) > 88 and not line.startswith(tuple(LONG))
     ]
     assert wide == []
 
