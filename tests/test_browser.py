@@ -66,6 +66,22 @@ UNRENDERED = """() => ({
   bare: [...document.querySelectorAll(".math")].filter((x) => !x.querySelector("mjx-container"))
     .map((x) => x.textContent),
 })"""
+# Formulas in sentences that end beyond their sentence and do not scroll, once all that is folded has been opened.
+OPEN = """async () => {
+  document.querySelectorAll("article :is(.toggle-hidden > button, .toggle-hidden > .admonition-title)")
+    .forEach((title) => title.closest(".toggle-hidden") && title.click());
+  document.querySelectorAll("article details:not([open]) > summary").forEach((summary) => summary.click());
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+}"""
+CUT = """() => [...document.querySelectorAll("article mjx-container:not([display]) mjx-math")].filter((formula) => {
+  const box = formula.parentElement, line = box.parentElement.closest("p, li, td, dd, figcaption, div");
+  const beyond = formula.getBoundingClientRect().right > line.getBoundingClientRect().right + 1;
+  return beyond && !["auto", "scroll"].includes(getComputedStyle(box).overflowX) && !line.closest("table");
+}).map((formula) => formula.parentElement.parentElement.textContent.slice(0, 60))"""
+SCROLLS = "scrollable-region-focusable"  # the rule of axe-core that a narrow page may break and a wide one not
+LOOSE = """() => [...document.querySelectorAll("article span.math")].filter((formula) =>
+  formula.querySelector("mjx-container:not([display])") && /^[.,;:!?)]/.test(formula.nextSibling?.data ?? "")
+  && getComputedStyle(formula.parentElement).whiteSpace !== "nowrap").map((formula) => formula.nextSibling.data)"""
 # What axe-core would look at thousands of times over: glyphs of formulas (a letter in their colour takes their place)
 # and tokens of code (the first of each kind stays). Without it a page takes four times as long.
 THIN = """() => {
@@ -93,9 +109,11 @@ def visit(book, context):
         settle(page)
         page.add_style_tag(content=NO_MOTION)
         found = {"errors": errors[:], "outside": outside, "prose": page.evaluate(PROSE), "axe": {}}
-        found |= page.evaluate(UNRENDERED)
+        found |= page.evaluate(UNRENDERED) | {"loose": page.evaluate(LOOSE)}
         page.set_viewport_size(PHONE)
-        found["wide"] = page.evaluate("document.documentElement.scrollWidth")
+        page.evaluate(OPEN)
+        found |= {"wide": page.evaluate("document.documentElement.scrollWidth"), "cut": page.evaluate(CUT)}
+        found["stuck"] = axe.run(page, options={**options, "runOnly": [SCROLLS]}).response["violations"]
         page.set_viewport_size(DESK)
         page.evaluate(THIN)
         for theme in THEMES:
@@ -128,6 +146,25 @@ def test_every_formula_is_typeset(visit, name):
 @pytest.mark.parametrize("name", sampled(PAGES))
 def test_page_fits_a_phone(visit, name):
     assert visit(name)["wide"] <= PHONE["width"]
+
+
+@needs_browser
+@pytest.mark.parametrize("name", sampled(PAGES))
+def test_no_formula_in_a_sentence_is_cut_on_a_phone(visit, name):
+    assert visit(name)["cut"] == []
+
+
+@needs_browser
+@pytest.mark.parametrize("name", sampled(PAGES))
+def test_the_stop_after_a_formula_stays_on_its_line(visit, name):
+    assert visit(name)["loose"] == []
+
+
+@needs_browser
+@pytest.mark.parametrize("name", sampled(PAGES))
+def test_what_scrolls_on_a_phone_can_be_moved_with_the_keyboard(visit, name):
+    found = visit(name)["stuck"]
+    assert not found, "\n".join(map(describe, found))
 
 
 def beyond_the_theme(violation):

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import jupytext
+import nbformat
 import pytest
 import yaml
 
@@ -68,6 +69,24 @@ def test_every_figure_has_name_caption_and_alternative_text(path):
             assert re.search(r"imshow|pcolormesh", cell.source), (
                 "in dark mode ink is light; only a map keeps its colours"
             )
+
+
+# A line of print that is one sentence, made by the library: it may be folded.
+LONG = {"Agent(GQ(0.5, 0.9), TileCoder("}
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_what_is_printed_keeps_its_columns(path):
+    """The page has room for 88 columns; a table in type that is wider is folded, and nobody can read it."""
+    wide = [
+        line
+        for cell in nbformat.read(path.with_suffix(".ipynb"), as_version=4).cells
+        if cell.cell_type == "code" and not {"remove-cell", "remove-output"} & set(cell.metadata.get("tags", []))
+        for output in cell.outputs
+        for line in output.get("text", "").splitlines()
+        if len(line.rstrip()) > 88 and not line.startswith(tuple(LONG))
+    ]
+    assert wide == []
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

@@ -260,10 +260,13 @@ def test_a_chapter_keeps_its_cells_and_what_the_page_has_rendered():
 
 def test_a_page_with_cells_has_a_place_for_the_button_and_others_have_none():
     cells = module(ROOT / "book" / "_ext" / "live_cells.py")
-    page = '<h1>One</h1><p>text</p><div class="cell_input docutils container"></div><h1>Two</h1>'
-    placed = cells.with_place(page, "instability")
-    assert placed.startswith('<h1>One</h1><p id="gq-live" class="gq-live-line" data-chapter="instability">')
-    assert placed.replace(cells.LINE.format(name="instability"), "") == page
+    first = '<section id="one"><h1>One</h1><p>A question.</p><div class="cell tag_remove-input"></div>'
+    code = '<div class="cell docutils"><div class="cell_input docutils container"></div></div>'
+    line = cells.LINE.format(name="instability")
+    assert line.startswith('<p id="gq-live" class="gq-live-line" data-chapter="instability">')
+    assert cells.with_place(first + code + code, "instability") == first + line + code + code
+    later = '<section id="two"><h2>Two</h2>' + code
+    assert cells.with_place(first + later, "instability") == first + line + later
     assert cells.with_place("<h1>None</h1>", "api") == "<h1>None</h1>"
 
 

@@ -1,12 +1,13 @@
 """A place, on every page with cells, for the button that runs them in the page.
 
 The button itself comes with `make live` (`book/live/pack.py`), which writes its script over the empty one that is
-written here; until then the page says in one line how to get it. A later build of the book would undo that, so a script
-whose files are still there is kept.
+written here; until then the page says in one line how to get it. That is where its code begins, because a page begins
+with its subject. A later build of the book would undo `make live`, so a script whose files are still there is kept.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,23 +16,25 @@ STYLE = Path(__file__).resolve().parents[1] / "live" / "live.css"
 START = "live_start.js"
 EMPTY = "// `make live` puts here what runs the cells of a page in the page.\n"
 LINE = (
-    '<p id="gq-live" class="gq-live-line" data-chapter="{name}">To change and run the cells of this page here, in the '
-    "browser: <code>make live</code>, once.</p>"
+    '<p id="gq-live" class="gq-live-line" data-chapter="{name}">The cells of this page can be changed and run here: '
+    "<code>make live</code>, once.</p>"
 )
+BEGINS = re.compile(r'<div class="cell (?!tag_remove-input)|<section ')  # the first code, or the first section
 
 
 def with_place(body: str, name: str) -> str:
-    """The page with the line under its title.
+    """The page with the line before its first cell that shows code, or its first section if that comes earlier.
 
-    >>> with_place('<h1>Title</h1><div class="cell_input docutils">', "name").count("gq-live-line")
-    1
+    >>> cell = '<div class="cell docutils"><div class="cell_input docutils">'
+    >>> with_place(f"<h1>Title</h1><p>The question.</p>{cell}", "name").partition("gq-live")[0]
+    '<h1>Title</h1><p>The question.</p><p id="'
     >>> with_place("<h1>No cells</h1>", "name")
     '<h1>No cells</h1>'
     """
     if '<div class="cell_input ' not in body:  # a page may have cells and show the code of none
         return body
-    head, end, rest = body.partition("</h1>")
-    return head + end + LINE.format(name=name) + rest
+    title = body.index("</h1>")
+    return body[:title] + BEGINS.sub(lambda found: LINE.format(name=name) + found[0], body[title:], count=1)
 
 
 def offer(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:

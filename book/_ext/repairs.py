@@ -3,17 +3,20 @@
 Jupyter Book adds the scripts of thebe to every page, which this book does not use: they name a public server, and twice
 a constant, which a browser reports as an error. They are left out.
 Citations carry a role that ARIA has withdrawn, inside a list that then has no items: they become its items.
+The title of a solution has the space before its link inside the link, where it is underlined: it moves out.
 The index of statements lists labels, which mean nothing to a reader: it becomes a list of numbers and names by chapter.
 """
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
 from docutils import nodes
 from plain_text import words
 
+SPACE_IN_LINK = re.compile(r"Solution to(<a [^>]*>) ")
 STATEMENTS, TITLE = "prf-prf", "Theorems, definitions and algorithms"
 
 
@@ -56,7 +59,8 @@ def repair(app: Any, pagename: str, templatename: str, context: dict[str, Any], 
         context.update(title=TITLE, body=statements(app))
         return "page.html"
     if "body" in context:
-        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        context["body"] = SPACE_IN_LINK.sub(r"Solution to \1", body)
     return None
 
 

@@ -74,8 +74,8 @@ def bowl_explorable() -> Explorable:
         "",
         "The problem at the σ, λ and γ that you set. Level lines of MSPBE in the plane of the two weights, each a "
         "quarter of the next; from the start (orange) the way of the mean semi-gradient step and the way straight "
-        "downhill; the dark dot is where both come to rest, if they do. MSPBE along the two ways, as a share of that "
-        "at the start, against time; both axes are logarithmic.",
+        "downhill; the dot in the colour of the letters is where both come to rest, if they do. MSPBE along the two "
+        "ways, as a share of that at the start, against time; both axes are logarithmic.",
         (
             Preset("the machine", {"sigma": 0.0, "lambda": 0.0, "gamma": 0.95}, BOWLS[0]),
             Preset("a long trace", {"sigma": 0.0, "lambda": 0.9, "gamma": 0.95}, BOWLS[0]),

@@ -1,0 +1,19 @@
+// What scrolls sideways, as wide things do on a phone, can be reached and moved with the keyboard; what has room enough
+// is no stop of the Tab key.
+(() => {
+  const PARTS = "article :is(.gq-figure, .gq-map, table, pre, div.math, .output, mjx-container)";
+  const mark = () =>
+    document.querySelectorAll(PARTS).forEach((part) => {
+      const scrolls = part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX === "auto";
+      if (scrolls) part.tabIndex = 0;
+      else part.removeAttribute("tabindex");
+    });
+  const soon = () => requestAnimationFrame(() => requestAnimationFrame(mark)); // after formulas.js
+  window.addEventListener("load", async () => {
+    await window.MathJax?.startup?.promise;
+    soon();
+    window.addEventListener("resize", soon);
+    document.addEventListener("toggle", soon, true);
+    document.addEventListener("click", soon);
+  });
+})();
