@@ -42,7 +42,7 @@ WORDS = (
     *("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"),
     *("dozen", "hundred", "thousand", "million"),
 )
-SHARES = r"\b(?:two|three|half|twice|a third)(?= (?:of|as)\b)"  # small numbers are words of every day, unless they count
+SHARES = r"\b(?:two|three|half|twice|a third)(?= (?:of|as)\b)"  # small numbers are everyday words, unless they count
 MAKERS = {"word", "span", "difference", "str", "int", "float", "round", "abs", "sum", "len", "min", "max"}  # of words
 SIGNS = "[\\d½⅓⅔¼¾⅛]"
 # In strings of code: names of files and entries, the level of an interval, and the values of σ that head a column.
