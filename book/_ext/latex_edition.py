@@ -53,10 +53,17 @@ PREAMBLE = r"""
 \g@addto@macro\sphinxattablestart{\footnotesize}
 \makeatother
 \renewcommand{\sphinxtablecontinued}[1]{}
-% No heading of a section or a box, and no first line of code, alone at the foot of a page.
-\renewcommand{\bottomtitlespace}{0.12\textheight}
-\AddToHook{env/sphinxadmonition/before}{\par\needspace{6\baselineskip}}
-\AddToHook{env/sphinxVerbatim/before}{\par\needspace{3\baselineskip}}
+% No heading of a section or a box, and no first line of code, alone at the foot of a page. Sphinx asks how full the page
+% is, and is misled where one has just been filled: then a heading leaves an almost empty page behind.
+\renewcommand{\bottomtitlespace}{0pt}
+\makeatletter
+\newcommand{\keepwith}[2]{\AddToHook{#1/before}{\par\if@nobreak\else\needspace{#2\baselineskip}\fi}}
+\makeatother
+\keepwith{cmd/section}{8}
+\keepwith{cmd/subsection}{7}
+\keepwith{cmd/subsubsection}{6}
+\keepwith{env/sphinxadmonition}{6}
+\keepwith{env/sphinxVerbatim}{3}
 \emergencystretch=2em
 """
 
