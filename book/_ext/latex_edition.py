@@ -53,8 +53,8 @@ PREAMBLE = r"""
 \g@addto@macro\sphinxattablestart{\footnotesize}
 \makeatother
 \renewcommand{\sphinxtablecontinued}[1]{}
-% No heading of a section or a box, and no first line of code, alone at the foot of a page. Sphinx asks how full the page
-% is, and is misled where one has just been filled: then a heading leaves an almost empty page behind.
+% No heading of a section or a box, and no first line of code, alone at the foot of a page. Sphinx asks how full the
+% page is, and is misled where one has just been filled: then a heading leaves an almost empty page behind.
 \renewcommand{\bottomtitlespace}{0pt}
 \makeatletter
 \newcommand{\keepwith}[2]{\AddToHook{#1/before}{\par\if@nobreak\else\needspace{#2\baselineskip}\fi}}
