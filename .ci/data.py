@@ -6,6 +6,7 @@
     results/   every result behind the chapters as CSV: settings, and values for each run where they are kept
     claims.csv the register of claims
     dictionary.csv  what each column of each file holds
+    README.md  this list, the licence and how to cite
     ro-crate-metadata.json  all of this described as an RO-Crate 1.1; SHA256SUMS has a checksum for each file
 
 Nothing is computed here: figures, tables and printed lines are read from the executed records, which tests compare with
@@ -226,6 +227,7 @@ def pack(folder: Path) -> Path:
     about = {name: describe("dictionary", name, known) for name in ("file", "column", "holds")}
     entries.extend({"file": "dictionary.csv", "column": name, "holds": holds} for name, holds in about.items())
     add("dictionary.csv", in_csv(entries, about), "What each column of each file holds", {})
+    add("README.md", readme(), "What is in this package", {})
     (inside / CRATE).write_text(json.dumps(crate(files), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     listed = sorted(path for path in inside.rglob("*") if path.is_file())
     sums = [(hashlib.sha256(path.read_bytes()).hexdigest(), path.relative_to(inside).as_posix()) for path in listed]
@@ -239,12 +241,31 @@ def pack(folder: Path) -> Path:
     return archive
 
 
+def readme() -> str:
+    """What somebody reads who unpacks the archive."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    paper = cited["references"][0]
+    listed = (__doc__ or "").split("\n\n")[1]
+    names = ", ".join(author["name"] for author in cited["authors"])
+    return f"""# Data of {cited["title"]}
+
+{listed}
+
+Of the columns, `dictionary.csv` has a line for each. A row of a figure is one point that was drawn, with the axes and
+the artist that it belongs to; words in the picture, such as the names of panels, are rows of the kind `text`.
+To check the files: `sha256sum -c {SUMS}`.
+
+Version {cited["version"]}, {cited["date-released"]}, by {names}. CC BY 4.0.
+Please cite it, and the paper that it is about: {paper["title"]} ({paper["year"]}).
+"""
+
+
 def crate(files: list[Row]) -> Row:
     """The description of the data as an RO-Crate, after CITATION.cff."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     paper = cited["references"][0]
     licence = {"@id": "https://creativecommons.org/licenses/by/4.0/"}
-    people = {f"#author-{number}": author["name"] for number, author in enumerate(cited["authors"], 1)}
+    people = {f"#author-{number}": author for number, author in enumerate(cited["authors"], 1)}
     authors = [{"@id": name} for name in people]
     root = {
         "@id": "./",
@@ -268,7 +289,7 @@ def crate(files: list[Row]) -> Row:
         },
         root,
         {**licence, "@type": "CreativeWork", "name": "CC BY 4.0", "description": "Creative Commons Attribution 4.0"},
-        *({"@id": name, "@type": "Organization", "name": who} for name, who in people.items()),
+        *({"@id": name, "@type": "Organization", **organisation(author)} for name, author in people.items()),
         {
             "@id": "#paper",
             "@type": "ScholarlyArticle",
@@ -281,13 +302,24 @@ def crate(files: list[Row]) -> Row:
                 "@id": one["path"],
                 "@type": "File",
                 "name": one["title"],
-                "encodingFormat": "text/csv",
+                "encodingFormat": "text/markdown" if one["path"].endswith(".md") else "text/csv",
                 "contentSize": str(one["size"]),
             }
             for one in files
         ),
     ]
     return {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
+
+
+def organisation(author: dict[str, str]) -> Row:
+    """The name of an organisation and its address, which RO-Crate recommends: that of CITATION.cff, or none.
+
+    >>> organisation({"name": "The gqlib authors"})
+    {'name': 'The gqlib authors'}
+    >>> organisation({"name": "A group", "website": "https://example.org"})
+    {'name': 'A group', 'url': 'https://example.org'}
+    """
+    return {"name": author["name"]} | ({"url": author["website"]} if "website" in author else {})
 
 
 def main(arguments: list[str]) -> int:

@@ -4,6 +4,7 @@ Into one folder (the default is _build/release) go the wheel and the source arch
 edition with the library's reference, the article, the EPUB, the data and the software bill of materials, and
 SHA256SUMS. All is built again elsewhere, and what comes out with other bytes is named. Dates inside the files are that
 of CITATION.cff (XeTeX heeds them too). What a tool is missing for is left out, and that is said. No network is used.
+A size on the first page of the book that is no longer true is named as well.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +34,8 @@ import wheels
 ROOT = Path(__file__).resolve().parents[1]
 WHERE = ROOT / "_build" / "release"
 SUMS = "SHA256SUMS"
+SIZE = re.compile(r"\| `make (\w+)` \| ([\d.]+) MB \|$", re.MULTILINE)
+FREE = 0.2  # how far, as a share, a size may be from what the first page says
 
 
 class Failure(Exception):
@@ -129,6 +133,27 @@ PARTS: dict[str, Callable[[Path], None]] = {
 }
 
 
+# What each command makes of it, by the endings of the files.
+MADE = {
+    "article": (f"{pdf.ARTICLE}.pdf", f"{pdf.ARTICLE}.tex"),
+    "pdf": (f"{pdf.NAME}.pdf", f"{pdf.REFERENCE}.pdf"),
+    "epub": (f"{pdf.NAME}.epub",),
+    "data": ("gqlib-data.zip",),
+    "release": ("",),
+}
+
+
+def misjudged(folder: Path, page: str) -> list[str]:
+    """The sizes on the first page of the book that those of the files in the folder contradict."""
+    found = []
+    for command, said in SIZE.findall(page):
+        sizes = [path.stat().st_size for path in folder.iterdir() if path.name.endswith(MADE[command])]
+        true = sum(sizes) / 1e6
+        if sizes and abs(true - float(said)) > FREE * true:
+            found.append(f"book/index.md: make {command} is said to give {said} MB, and gives {true:.1f}")
+    return found
+
+
 def build(folder: Path, parts: dict[str, Callable[[Path], None]]) -> dict[str, str]:
     """Build the parts into the folder, one after the other; return those that failed, and why."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -195,6 +220,8 @@ def main(arguments: list[str]) -> int:
         print("\n".join(lines) or "built twice: the same bytes")
     for name, digest in sums.items():
         print(f"{digest[:12]}  {(folder / name).stat().st_size / 1e6:6.1f} MB  {name}")
+    if not failed:
+        print("\n".join(misjudged(folder, (ROOT / "book" / "index.md").read_text(encoding="utf-8"))))
     for name, why in failed.items():
         print(f"{name} is missing from the release: {why}", file=sys.stderr)
     print(f"The release is in {folder}")

@@ -64,7 +64,10 @@ def find(version: str) -> str | None:
 def build(folder: Path) -> Path:
     """The wheel, by way of the source archive; made from copies, because building leaves files behind."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise RuntimeError("git lists the files of a package, and does not here: install git, and clone") from error
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file():
             (folder / "checkout" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -42,6 +42,8 @@ WORDS = (
     *("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"),
     *("dozen", "hundred", "thousand", "million"),
 )
+SHARES = r"\b(?:two|three|half|twice|a third)(?= (?:of|as)\b)"  # small numbers are everyday words, unless they count
+MAKERS = {"word", "span", "difference", "str", "int", "float", "round", "abs", "sum", "len", "min", "max"}  # of words
 SIGNS = "[\\d½⅓⅔¼¾⅛]"
 # In strings of code: names of files and entries, the level of an interval, and the values of σ that head a column.
 IN_CODE = (*NAMES, r"(?<!\w)9[05]%", r"σ = ½", r"½ minus", r"−½∇MSPBE", r"η → 0")
@@ -58,7 +60,8 @@ def prose(text):
 
 def typed(text):
     """Numbers in the prose, in digits or in words, and in its formulas where they are not small and whole."""
-    found = re.findall(rf"\S*{SIGNS}\S*|\b(?:{'|'.join(WORDS)})\b|\b\w*(?:teen|ty-\w+)\b", prose(text), re.IGNORECASE)
+    words = rf"\S*{SIGNS}\S*|\b(?:{'|'.join(WORDS)})\b|\b\w*(?:teen|ty-\w+)\b|{SHARES}"
+    found = re.findall(words, prose(text), re.IGNORECASE)
     formulas = re.findall(r"\$\$.*?\$\$|\$[^$]+\$", re.sub(CODE, "", text), re.DOTALL | re.MULTILINE)
     return found + [one for formula in formulas for one in re.findall(r"\d*\.\d+|\d{2,}", formula)]
 
@@ -78,8 +81,8 @@ def typed_in_code(text):
         ignored = {id(part) for one in kept for part in ast.walk(one)}
         for one in ast.walk(tree):
             if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "put" and "glue" not in code:
-                names = [part for part in ast.walk(one.args[1]) if isinstance(part, ast.Name)]
-                found += [] if names or re.search("[a-z]", ast.unparse(one.args[1])) else [ast.unparse(one)]
+                names = {part.id for part in ast.walk(one.args[1]) if isinstance(part, ast.Name)}
+                found += [] if names - MAKERS else [ast.unparse(one)]
             if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in ignored:
                 words = re.sub("|".join(IN_CODE), "", one.value)
                 spoken = " " in words or "|" in words  # a name has neither
@@ -106,6 +109,7 @@ def test_no_number_is_typed():
         *("It beats both in 42 of them.", "Of the 1,000 runs", "seven of them", "σ = 0.5", "Twenty were lost."),
         *("The share is $79.6$ per cent.", "$$x = 100$$", "with η = ½ it", "Seventeen", "in **3** panels", "p<.05"),
         *("a quarter of them", "σ = 1.5", "Table 1 has 6 cells", "| case | 12 |", "thirty-one", "`42`"),
+        *("Two of the findings", "in half of the cells", "twice as many", "in 37% of them"),
     ],
 )
 def test_a_typed_number_would_be_found(sentence):
@@ -121,6 +125,9 @@ def test_a_typed_number_would_be_found(sentence):
         'table("a", "Means over 100 runs.", rows)',
         'rows.append(f"| {target} | better by 12 steps |")',
         'put("gap", "−346 (−501 to −191)")',
+        'put("gap", word(42))',
+        'put("gap", str(41 + 1))',
+        'put("gap", f"{0.42:.2f}")',
     ],
 )
 def test_a_number_typed_in_code_would_be_found(line):

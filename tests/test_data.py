@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import doctest
 import hashlib
 import importlib.util
 import io
@@ -172,6 +173,7 @@ def test_the_crate_is_one():
     assert all(root[name] for name in ("name", "description", "datePublished", "license"))
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", root["datePublished"])
     assert entities["figures/a.csv"]["@type"] == "File"
+    assert entities["figures/a.csv"]["encodingFormat"] == "text/csv"
     assert entities[root["publisher"]["@id"]]["@type"] == "Organization"
     assert not any(isinstance(value, list) and len(value) == 1 for value in [*root.values()][:-1])
 
@@ -184,6 +186,20 @@ def test_the_crate_is_one():
 
     meant = {name for entity in crate["@graph"] for name in references(list(entity.values()))}
     assert meant - {"https://w3id.org/ro/crate/1.1"} <= set(entities)
+
+
+def test_an_organisation_has_the_address_that_the_citation_gives_it():
+    assert doctest.testmod(data).failed == 0
+    authors = yaml.safe_load(read("CITATION.cff"))["authors"]
+    urls = [one.get("url") for one in data.crate([])["@graph"] if one["@type"] == "Organization"]
+    assert urls == [author.get("website") for author in authors]
+
+
+def test_who_unpacks_the_data_is_told_what_is_there():
+    words = data.readme()
+    files = ("figures/", "tables/", "results/", "printed.csv", "claims.csv", "dictionary.csv", data.CRATE, data.SUMS)
+    assert all(name in words for name in files)
+    assert yaml.safe_load(read("CITATION.cff"))["version"] in words
 
 
 def test_the_ways_to_cite_agree_with_each_other_and_with_the_package():

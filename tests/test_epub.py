@@ -63,6 +63,17 @@ def test_every_formula_of_the_book_becomes_mathml():
     assert len(formulas()) > 1000
 
 
+def test_a_long_formula_in_a_line_comes_in_pieces_that_say_the_same():
+    whole = [edition.mathml(tex, False, MACROS) for tex in formulas()]
+    parted = [(one, edition.in_pieces(one)) for one in whole if edition.in_pieces(one) != one]
+    assert len(parted) > 100
+    for one, pieces in parted:
+        before, after = ElementTree.fromstring(one), ElementTree.fromstring(pieces)
+        assert "".join(after.itertext()) == "".join(before.itertext())
+        assert after.attrib == {"role": "math", "aria-label": before.attrib["alttext"]}
+        assert not any("".join(piece.itertext())[0] in "=<>≤)" for piece in after.iter("{*}math"))
+
+
 @pytest.mark.parametrize(
     ("tex", "wanted"),
     [

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from docutils import nodes
+from sphinx import addnodes
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -44,6 +45,34 @@ def chapters():
 def plain(text):
     """Text as it can be compared: without spaces and hyphens, which a line's end may add or take."""
     return re.sub(r"[\s\u00ad\u2010-]", "", text.replace("’", "'"))
+
+
+EDGE = 595.28 - 2.2 * 72 / 2.54 + 3  # of the text on the right, in points, with some for a comma that hangs over
+BOXES = r"Quick checks|Answers|(?:Exercise|Solution to Exercise) [\d.]+ \(.*\)"
+HEADING = re.compile(rf"(?:{BOXES}|\d+\.\d+ [A-Z].*[^\d.])$")
+
+
+def words_of(path, *options):
+    """The text of a PDF, by pdftotext."""
+    return subprocess.run(["pdftotext", *options, path, "-"], capture_output=True, text=True, check=True).stdout
+
+
+def beyond_the_edge(boxes):
+    """Words that run into the margin."""
+    return [word for end, word in re.findall(r'xMax="([\d.]+)" yMax="[\d.]+">(.*)</word>', boxes) if float(end) > EDGE]
+
+
+def alone_at_the_foot(text):
+    """Headings of sections and boxes behind which a page ends; its last line is the running foot."""
+    pages = [[line.strip() for line in page.splitlines() if line.strip()] for page in text.split("\f")]
+    return [page[-2] for page in pages if len(page) > 2 and HEADING.match(page[-2])]
+
+
+def test_a_heading_alone_and_a_word_in_the_margin_are_found():
+    pages = ["text", "Quick checks", "4.2 A scene", "Exercise 4.1 (How?)", "Exercise 4.1 shows it."]
+    assert alone_at_the_foot("\f".join(f"top\n {line}\n1.2. foot 7\n" for line in pages)) == pages[1:4]
+    boxes = '<word xMin="1" yMin="1" xMax="{}" yMax="9.5">long</word>'
+    assert beyond_the_edge(boxes.format(541.5) + "\n" + boxes.format(532)) == ["long"]
 
 
 def test_without_tex_make_pdf_names_the_packages_and_sets_nothing_up(tmp_path):
@@ -129,7 +158,10 @@ def test_the_book_on_paper(tmp_path):
     assert r"\chapter{Bibliography}" not in source
 
     if shutil.which("pdftotext"):
-        text = subprocess.run(["pdftotext", made, "-"], capture_output=True, text=True, check=True).stdout
+        text = words_of(made)
+        assert alone_at_the_foot(words_of(made, "-layout", "-f", "8")) == []  # after the contents
+        for name in (pdf.NAME, pdf.REFERENCE):
+            assert beyond_the_edge(words_of(tmp_path / f"{name}.pdf", "-bbox")) == []
         assert "??" not in text
         assert "[?]" not in text
         words = plain(text)
@@ -141,9 +173,17 @@ def test_the_book_on_paper(tmp_path):
             assert plain(title) in words, title
 
 
+edition = load(BOOK / "_ext" / "latex_edition.py")
+
+
+def test_the_module_of_an_entry_of_the_index_may_be_broken_and_its_name_is_not():
+    page = nodes.paragraph("", "", addnodes.index(entries=[("single", "a_b (in module c.d_e)", "id", "", None)]))
+    edition.break_index(page)
+    parted = f"a_b (in module c.{edition.BREAK}d_{edition.BREAK}e)"
+    assert page[0]["entries"] == [("single", parted, "id", "", None)]
+
+
 def test_a_page_that_a_document_does_not_hold_is_named_by_its_title():
-    sys.path.insert(0, str(BOOK / "_ext"))
-    edition = load(BOOK / "_ext" / "latex_edition.py")
     paragraph = nodes.paragraph("", "", nodes.inline("", "the_page", classes=["xref", "std", "std-doc"]))
     paragraph += nodes.inline("", "the_page", classes=["other"])
     edition.name_pages({"the_page": nodes.title("", "The page")}, paragraph)

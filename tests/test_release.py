@@ -97,6 +97,31 @@ def test_the_parts_are_those_that_the_documentation_promises():
         assert part in words
 
 
+def test_a_size_on_the_first_page_that_is_not_true_is_named(tmp_path):
+    page = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    said = {command: float(size) for command, size in release.SIZE.findall(page)}
+    assert list(said) == list(release.MADE)
+    for command, names in release.MADE.items():
+        for name in filter(None, names):
+            with (tmp_path / name).open("wb") as sparse:
+                sparse.truncate(int(1e6 * said[command] / len(names)))
+    rest = said["release"] - sum(size for command, size in said.items() if command != "release")
+    with (tmp_path / "gqlib-book-html.zip").open("wb") as sparse:
+        sparse.truncate(int(1e6 * rest))
+    assert release.misjudged(tmp_path, page) == []
+    with (tmp_path / "gqlib-data.zip").open("wb") as sparse:
+        sparse.truncate(int(2e6 * said["data"]))
+    told = release.misjudged(tmp_path, page)
+    assert told[0] == f"book/index.md: make data is said to give {said['data']} MB, and gives {2 * said['data']:.1f}"
+
+
+def test_without_git_one_line_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(release.wheels, "ROOT", tmp_path)  # no repository
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    failed = release.build(tmp_path / "out", {"packages": release.packages})
+    assert failed == {"packages": "git lists the files of a package, and does not here: install git, and clone"}
+
+
 @pytest.mark.thorough
 def test_the_packages_are_the_same_twice_and_twine_accepts_them(tmp_path):
     if "pip" not in INSTALLED:
@@ -148,7 +173,10 @@ def test_every_target_that_a_container_calls_exists():
     called = [development["postCreateCommand"], *(words for _, words in instructions())]
     assert {name for words in called for name in re.findall(r"\bmake ([a-z]+)", words)} <= targets
     assert (ROOT / ".devcontainer" / development["build"]["dockerfile"]).resolve() == ROOT / "Containerfile"
-    assert ["RUN", f"useradd --create-home --uid 1000 {development['remoteUser']}"] in instructions()
+    (made,) = [words for name, words in instructions() if name == "RUN" and "useradd" in words]
+    assert made.startswith(f"useradd --create-home --uid 1000 {development['remoteUser']} ")
+    (folder,) = [words for name, words in instructions() if name == "WORKDIR"]
+    assert made.endswith(f"install --directory --owner=reader --group=reader {folder}")  # or it would be root's
 
 
 def test_binder_installs_what_is_locked_for_the_python_it_names():

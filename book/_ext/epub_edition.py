@@ -6,7 +6,8 @@ them, and tables of claims lists. Code that is folded in HTML is folded here too
 - the package file says which pages contain MathML, as EPUB 3 demands;
 - folds are `details` in markup that XHTML allows, also where HTML folds by a script, as it does solutions and answers
   (an e-reader that cannot fold shows them open);
-- names in typewriter may be broken after `_`, `.` and `/`, as on paper;
+- names in typewriter may be broken after `_`, `.` and `/`, as on paper, and long formulas in a line after the signs
+  after which TeX breaks them;
 - the same pages give the same file: the time stamps inside are that of SOURCE_DATE_EPOCH, or one for ever.
 
 Nothing here touches another builder.
@@ -34,12 +35,17 @@ from sphinx.util.math import get_node_equation_number
 ROOT = Path(__file__).parents[2]
 NAME = "gradient-q-sigma-lambda"
 MATHML = "http://www.w3.org/1998/Math/MathML"
+ElementTree.register_namespace("", MATHML)
 STYLES = ("pygments.css", "e-reader.css")  # of those that extensions bring; others are for screens
 EARLIEST = 315532800  # 1980-01-01, where the time stamps of an archive begin
 # latex2mathml has no name for some environments, but has their likes.
 ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|alignat|gathered|gather|equation|align)\*?\}")
 
 VARIANTS = {"double-struck": "DOUBLE-STRUCK", "script": "SCRIPT", "bold": "BOLD"}
+# Signs after which a line of text may end inside a formula, as TeX has it; those in brackets do not count.
+BREAKS = set("=<>≤≥≠≈≡∈→↦⇒⟺∼∝+−,")
+OPENING, CLOSING, EITHER = set("([{⟨⌊⌈"), set(")]}⟩⌋⌉"), set("|‖∥")
+LONG = 24  # signs of a formula that may be broken
 BOX = re.compile(r'<div class="[^"]*\bdropdown admonition"')
 
 
@@ -81,7 +87,6 @@ def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
     """  # noqa: E501
     made = convert(expand(tex, macros), display="block" if display else "inline")
     made = re.sub(r">\\([{}|])<", lambda sign: f">{'‖' if sign[1] == '|' else sign[1]}<", made)  # of a stated size
-    ElementTree.register_namespace("", MATHML)
     root = ElementTree.fromstring(made)
     root.set("alttext", " ".join(tex.split()))
     for sign in root.iter():
@@ -91,10 +96,40 @@ def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
+def in_pieces(formula: str) -> str:
+    """A formula for a line of text; a long one in pieces, between which the line may end: no e-reader breaks one.
+
+    >>> in_pieces(mathml("a = b", False, {})).count("<math ")
+    1
+    >>> made = in_pieces(mathml("f(x + y) = abcdefgh + (ijklmno - p) - qrstuvw", False, {}))
+    >>> ["".join(part.itertext()) for part in ElementTree.fromstring(made).iter(f"{{{MATHML}}}math")]
+    ['f(x+y)=', 'abcdefgh+', '(ijklmno−p)−', 'qrstuvw']
+    """
+    root = ElementTree.fromstring(formula)
+    if len(root) != 1 or root[0].tag != f"{{{MATHML}}}mrow" or len("".join(root.itertext())) <= LONG:
+        return formula
+    pieces: list[list[ElementTree.Element]] = [[]]
+    depth, bars = 0, 0
+    for sign in root[0]:
+        pieces[-1].append(sign)
+        marks = [mark.text for mark in sign.iter(f"{{{MATHML}}}mo")]  # a bracket may carry an exponent
+        depth += sum((mark in OPENING) - (mark in CLOSING) for mark in marks)
+        bars += sum(mark in EITHER for mark in marks)
+        ends = sign.tag == f"{{{MATHML}}}mo" and sign.text in BREAKS and depth == 0 and bars % 2 == 0
+        if ends and len(pieces[-1]) > 1:  # a sign in front stays with what follows
+            pieces.append([])
+    made = []
+    for piece in filter(None, pieces):
+        part = ElementTree.Element(f"{{{MATHML}}}math", {"display": "inline"})
+        ElementTree.SubElement(part, f"{{{MATHML}}}mrow").extend(piece)
+        made.append(ElementTree.tostring(part, encoding="unicode"))
+    return f'<span role="math" aria-label="{escape(root.attrib["alttext"])}">{"<wbr/>".join(made)}</span>'
+
+
 def visit_math(translator: Any, node: nodes.math) -> None:
     """Write a formula in a line."""
     macros = translator.config.mathjax3_config["tex"]["macros"]
-    translator.body.append(mathml(node.astext(), False, macros))
+    translator.body.append(in_pieces(mathml(node.astext(), False, macros)))
     raise nodes.SkipNode
 
 

@@ -9,7 +9,8 @@ title page from CITATION.cff, the parts from the captions in `_toc.yml`. When th
 - code that is folded there is left out here, solutions are unfolded, and the caption of a figure that is live there
   says so;
 - a table whose lines do not fit gets columns after the length of their contents, and may run over pages;
-- names in typewriter may be broken after `_`, `.` and `/`, so that they do not run into the margin.
+- names in typewriter may be broken after `_`, `.` and `/`, so that they do not run into the margin, and modules in the
+  index, whose columns are narrow.
 
 Nothing here touches another builder.
 """
@@ -52,6 +53,17 @@ PREAMBLE = r"""
 \g@addto@macro\sphinxattablestart{\footnotesize}
 \makeatother
 \renewcommand{\sphinxtablecontinued}[1]{}
+% No heading of a section or a box, and no first line of code, alone at the foot of a page. Sphinx asks how full the
+% page is, and is misled where one has just been filled: then a heading leaves an almost empty page behind.
+\renewcommand{\bottomtitlespace}{0pt}
+\makeatletter
+\newcommand{\keepwith}[2]{\AddToHook{#1/before}{\par\if@nobreak\else\needspace{#2\baselineskip}\fi}}
+\makeatother
+\keepwith{cmd/section}{8}
+\keepwith{cmd/subsection}{7}
+\keepwith{cmd/subsubsection}{6}
+\keepwith{env/sphinxadmonition}{6}
+\keepwith{env/sphinxVerbatim}{3}
 \emergencystretch=2em
 """
 
@@ -68,6 +80,7 @@ FONTS = r"""
 # One source for all documents: each is known by its name while it is set.
 TITLE_PAGE = r"""
 \makeatletter
+\hypersetup{pdftitle={\@title}, pdfauthor={%(authors)s}, pdflang={en-GB}}
 \ifnum\strcmp{\jobname}{%(article)s}=0
 \newgeometry{hmargin=3.1cm,vmargin={2.8cm,3cm}}
 \linespread{1.2}\selectfont
@@ -356,6 +369,14 @@ def allow_breaks(book: nodes.document) -> None:
         text.parent.replace(text, nodes.Text(re.sub(r"(?<=[_./:,(=])(?=[^_./:,(=])", BREAK, text.astext())))
 
 
+def break_index(book: nodes.document) -> None:
+    """Let the module that an entry of the index names be broken: its columns are narrow."""
+    for node in book.findall(addnodes.index):
+        parted = [(kind, *words.partition(" ("), *rest) for kind, words, *rest in node["entries"]]
+        node["entries"] = [(kind, name + space + re.sub(r"(?<=[._])(?=\w)", BREAK, module), *rest)
+                           for kind, name, space, module, *rest in parted]  # fmt: skip
+
+
 def prepare(app: Any, book: nodes.document, docname: str) -> None:
     """The hook: change the tree of the whole book in place."""
     if app.builder.format != "latex":
@@ -375,6 +396,7 @@ def prepare(app: Any, book: nodes.document, docname: str) -> None:
     set_proofs(book)
     refer_to_exercises(app, book)
     allow_breaks(book)
+    break_index(book)
     fit_tables(book)
 
 
