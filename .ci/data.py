@@ -253,6 +253,7 @@ def readme() -> str:
 
 Of the columns, `dictionary.csv` has a line for each. A row of a figure is one point that was drawn, with the axes and
 the artist that it belongs to; words in the picture, such as the names of panels, are rows of the kind `text`.
+Where an axis has names instead of numbers, these are positions; the names are in the picture alone.
 To check the files: `sha256sum -c {SUMS}`.
 
 Version {cited["version"]}, {cited["date-released"]}, by {names}. CC BY 4.0.
