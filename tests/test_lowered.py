@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gqlib.control.setting import LARGEST_MEMORY, MOST_TILINGS
 from gqlib.control.tile_tables import tile_table
 from gqlib.fast import _lowered
 from gqlib.fast._jit import COMPILED, njit
@@ -78,12 +79,10 @@ def test_rows_are_added_up_as_vectors():
         assert any(f"fadd {vector}" in code for code in function.inspect_llvm().values())
 
 
-@pytest.mark.parametrize(("p", "memory", "kind"), [(1024, "int", np.uint16), (65536, "rltoolkit", np.uint32)])
-def test_offsets_are_four_times_the_places_and_the_products_stay(p, memory, kind):
-    table = tile_table(p, 32 if p > 1024 else 8, memory)
-    active = 3 * table.tilings
-    assert (4 * len(table.used) > 2**16) == (kind is np.uint32)
-    assert table.offsets.dtype == kind
+@pytest.mark.parametrize(("p", "tilings"), [(1024, 8), (LARGEST_MEMORY, MOST_TILINGS)])
+def test_offsets_are_four_times_the_places_and_the_products_stay(p, tilings):
+    table, active = tile_table(p, tilings), 3 * tilings
+    assert len(table.used) <= 3 * 81 * tilings  # tiles that touch the box: at most 7776
     assert np.array_equal(table.offsets[:, :active], 4 * table.rows[:, :active].astype(np.int64))
     assert np.array_equal(table.offsets[:, active:], table.rows[:, active:])
     assert not table.offsets.flags.writeable

@@ -31,7 +31,7 @@ def grid_of(table: TileTable) -> NDArray[np.float64]:
     return np.array(grid)
 
 
-def world_of(table: TileTable, rows: NDArray[np.unsignedinteger]) -> World:
+def world_of(table: TileTable, rows: NDArray[np.uint16]) -> World:
     """The car's box for the kernels, with the rows of the table, or with other rows in the same layout."""
     return World(rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, grid_of(table), (0,) * table.tilings)
 

@@ -14,6 +14,7 @@ checked (``NUMBA_BOUNDSCHECK``); it is the definition, and `tests/test_fast_cont
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -75,10 +76,9 @@ def likely(condition: Any) -> Any:
 
 def _lower() -> None:
     """Tell Numba what to make of the three functions."""
-    from llvmlite import ir
-    from numba.core import cgutils, types
-    from numba.extending import lower_builtin, type_callable
-
+    ir, types, cgutils = (import_module(name) for name in ("llvmlite.ir", "numba.core.types", "numba.core.cgutils"))
+    extending = import_module("numba.extending")
+    lower_builtin, type_callable = extending.lower_builtin, extending.type_callable
     bit, double, word = ir.IntType(1), ir.DoubleType(), ir.IntType(64)
     nothing = ir.Constant(double, -0.0)
 
@@ -95,7 +95,7 @@ def _lower() -> None:
     two = types.UniTuple(types.float64, 2)
     type_callable(sum_rows)(lambda context: lambda weights, table, first, shape, stride: two)
 
-    @lower_builtin(sum_rows, types.Array, types.Array, types.Integer, types.BaseTuple, types.Integer)  # type: ignore[untyped-decorator]
+    @lower_builtin(sum_rows, types.Array, types.Array, types.Integer, types.BaseTuple, types.Integer)
     def lower_sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         weights, table = (
             data(context, builder, *pair) for pair in zip(signature.args[:2], arguments[:2], strict=True)
@@ -114,7 +114,7 @@ def _lower() -> None:
 
     type_callable(add_row)(lambda context: lambda weights, i, t, e, w: types.float64)
 
-    @lower_builtin(add_row, types.Array, types.Integer, types.Float, types.Float, types.Float)  # type: ignore[untyped-decorator]
+    @lower_builtin(add_row, types.Array, types.Integer, types.Float, types.Float, types.Float)
     def lower_add(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, i, *amounts = arguments
         place = context.cast(builder, i, signature.args[1], types.int64)
@@ -128,7 +128,7 @@ def _lower() -> None:
 
     type_callable(likely)(lambda context: lambda condition: types.boolean)
 
-    @lower_builtin(likely, types.Boolean)  # type: ignore[untyped-decorator]
+    @lower_builtin(likely, types.Boolean)
     def lower_likely(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         expect = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1")
         return builder.call(expect, [arguments[0], ir.Constant(bit, 1)])

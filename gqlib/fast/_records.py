@@ -28,7 +28,7 @@ class World(NamedTuple):
 
     Attributes
     ----------
-    table : ndarray of uint16 or uint32
+    table : ndarray of uint16
         The rows, one after the other: the places of the three actions (for the learner, where their numbers begin in
         `Memory.weights`), then the inner products of their features.
     width : int
@@ -42,7 +42,7 @@ class World(NamedTuple):
         loops over tilings.
     """
 
-    table: NDArray[np.unsignedinteger]
+    table: NDArray[np.uint16]
     width: int
     edges_x: Array
     edges_v: Array
