@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 import types
+import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
@@ -196,6 +197,7 @@ def install() -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.modules.setdefault("_multiprocessing", without_processes())
     sys.modules.setdefault("numba", without_compiler())
+    warnings.filterwarnings("ignore", message="tqdm:disabling monitor")  # it would need a thread
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
