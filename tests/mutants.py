@@ -45,7 +45,7 @@ LIST = ROOT / "tests" / "survivors.yml"
 SLICES: dict[str, tuple[str, ...]] = {
     "__init__": ("package",),
     "_objects": ("objects",),
-    "_validate": ("ranges", "stats_refusals", "mdp", "learners", "prediction", "store", "hostile_files"),
+    "_validate": ("validate", "ranges", "stats_refusals", "mdp", "learners", "prediction", "store", "hostile_files"),
     "bench/agents": ("bench",),
     "bench/engine": ("bench",),
     "bench/general": ("bench",),

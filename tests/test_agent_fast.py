@@ -9,8 +9,9 @@ import gymnasium
 import numpy as np
 import pytest
 
+from gqlib import seeds
 from gqlib.control.agent import Agent, TableCoder, TileCoder
-from gqlib.control.gym import Interrupted, Played, evaluate, features_of, play, tile_coder
+from gqlib.control.gym import GymSetting, Interrupted, Played, evaluate, features_of, gym_runs, play, tile_coder
 from gqlib.control.schedules import Anneal
 from gqlib.control.vector import play_side_by_side
 from gqlib.fast import _agent
@@ -375,11 +376,58 @@ def test_a_budget_of_steps_ends_in_the_middle_of_an_episode():
         play(Corridor(), corridor_agent(), seed=0)
 
 
+def test_the_seed_is_for_the_first_reset_and_an_end_is_no_cut():
+    class Both(Corridor):
+        def reset(self, seed=None):
+            seeded.append(seed)
+            return super().reset()
+
+        def step(self, action):
+            state, reward, *_ = super().step(action)
+            return state, reward, self.age == 3, self.age == 3, {}
+
+    seeded = []
+    played = play(Both(), corridor_agent(), 3, seed=5)
+    assert played.lengths.tolist() == [3, 3, 3]
+    assert not played.truncated.any()
+    evaluate(Both(), None, 2, seed=6, policy=lambda state: 1)
+    assert seeded == [5, None, None, 6, None]
+
+
+def test_what_a_policy_of_ones_own_returns_is_an_action():
+    for wrong in (-1, 2, 0.5):
+        with pytest.raises(ValueError, match=rf"^what policy returns is {wrong}"):
+            evaluate(gymnasium.make("CartPole-v1"), None, 1, seed=0, policy=lambda state, wrong=wrong: wrong)
+    assert evaluate(Corridor(), None, 1, seed=0, policy=lambda state: 7).truncated.all()  # it does not say how many
+    with pytest.raises(ValueError, match=r"^what policy returns is -1"):
+        evaluate(Corridor(), None, 1, seed=0, policy=lambda state: -1)
+
+
+def test_runs_of_a_setting_are_those_of_the_agent_that_it_describes():
+    coding = BOX | {"tiles_per_side": (2, 3, 4, 5), "tilings": 4, "size": 1024}
+    rates = {"sigma": 0.3, "lam": 0.7, "gamma": 0.95, "alpha": 0.05, "eta": 0.5, "epsilon": 0.3, "target": "greedy",
+             "corrected": True}  # fmt: skip
+    setting = GymSetting("CartPole-v1", **coding, **rates, options='{"sutton_barto_reward": true}', episodes=3,
+                         max_steps=40)  # fmt: skip
+    found = gym_runs(setting, 1, 7, first_run=2)
+    env = gymnasium.make("CartPole-v1", max_episode_steps=40, sutton_barto_reward=True)
+    agent = Agent(tile_coder(env, **coding), seeds.generator(7, 2, seeds.GYM_EXPLORATION), **rates)
+    begin = int(seeds.sequence(7, 2, seeds.GYM_ENVIRONMENT).generate_state(1)[0])
+    played = play(env, agent, 3, seed=begin)
+    for name in ("returns", "lengths", "truncated"):
+        np.testing.assert_array_equal(found[name], [getattr(played, name)])
+    assert found["theta_norm"].tolist() == [np.linalg.norm(agent.theta)]
+    assert found["theta_norm"][0] > 0.0
+    assert found["diverged"].tolist() == [False]
+
+
 def test_a_callback_sees_every_episode_and_may_stop():
     told = []
     played = play(Corridor(), corridor_agent(), 9, seed=0, callback=lambda *row: told.append(row) or len(told) == 4)
     assert told == list(zip(range(4), played.returns.tolist(), played.lengths.tolist(), strict=True))
-    assert len(play(Corridor(), corridor_agent(), 3, seed=0, callback=lambda *row: None).returns) == 3
+    for goes_on in (None, 1, "stop"):
+        played = play(Corridor(), corridor_agent(), 3, seed=0, callback=lambda *row, goes_on=goes_on: goes_on)
+        assert len(played.returns) == 3
 
 
 def test_progress_is_shown_when_asked_for(capsys):

@@ -22,7 +22,6 @@ import numpy as np
 import pytest
 from fuzz_calls import UNSPOILT, call, keys, public
 
-from gqlib import _validate as check
 from gqlib._validate import LARGEST
 from gqlib.domains.cart_pole import SMALLEST_GAMMA
 
@@ -248,20 +247,3 @@ def test_each_argument_is_held_to_its_range(module):
 def test_the_tables_are_about_arguments_that_exist():
     found = {f"{key.removeprefix('gqlib.')}.{name}" for key in keys() for name in call(key)}
     assert [place for place in [*OWN, *TAKEN, *HOLES, *ANY_SIZE, *NOT_MADE] if place not in found] == []
-
-
-@pytest.mark.parametrize(
-    ("limits", "told"),
-    [
-        ({}, "finite"),
-        ({"low": 0.0}, "in [0, inf)"),
-        ({"low": 0.0, "open_low": True}, "in (0, inf)"),
-        ({"high": 1.0}, "in (-inf, 1]"),
-        ({"low": 0.0, "high": 1.0, "open_high": True}, "in [0, 1)"),
-    ],
-)
-def test_a_refusal_tells_the_range_as_it_is(limits, told):
-    """Infinity is refused, so that no range ends with it."""
-    for wrong in (math.nan, math.inf, -math.inf):
-        with pytest.raises(ValueError, match=rf"^x is {wrong}; it should be {re.escape(told)}$"):
-            check.scalar("x", wrong, **limits)
