@@ -1,7 +1,9 @@
 """The benchmark: what it measures, and what it prints. Nothing here depends on how fast a machine is."""
 
 import json
+import sys
 from dataclasses import replace
+from types import ModuleType
 
 import gymnasium
 import pytest
@@ -173,6 +175,14 @@ def test_agents_and_loops_take_the_steps_that_are_counted(place):
     assert agents.environment_alone(place, 30)() == agents.plain_loop(place, 30)() == 30
     learning = agents.agent_in(place, 30)
     assert learning() == learning() == 30
+
+
+def test_a_peer_of_another_version_is_left_out_with_a_warning(monkeypatch):
+    """An installed package must not end the benchmark because it has moved its names."""
+    monkeypatch.setitem(sys.modules, "mushroom_rl", ModuleType("mushroom_rl"))
+    monkeypatch.setattr(agents, "find_spec", lambda name: True)
+    with pytest.warns(UserWarning, match="MushroomRL is left out"):
+        assert agents.peer_loop(5) is None
 
 
 def test_without_the_peer_its_row_is_left_out():

@@ -8,6 +8,7 @@ dense, so it is measured where it is shown: with hundreds of features, not with 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -102,6 +103,8 @@ def plain_loop(place: Place, steps: int = FEW_STEPS) -> Callable[[], int]:
 def peer_loop(steps: int = FEW_STEPS) -> Callable[[], int] | None:
     """True online Sarsa(λ) of MushroomRL, in its own loop on MountainCar; None where that is not installed.
 
+    The loop is that of its versions 1; where another is installed a warning says so, and nothing is measured.
+
     Examples
     --------
     >>> loop = peer_loop(20)
@@ -110,6 +113,14 @@ def peer_loop(steps: int = FEW_STEPS) -> Callable[[], int] | None:
     """
     if find_spec("mushroom_rl") is None:
         return None
+    try:
+        return _mushroom_loop(steps)
+    except (ImportError, TypeError, AttributeError) as error:
+        warnings.warn(f"MushroomRL is left out, its version has other names than versions 1: {error}", stacklevel=2)
+        return None
+
+
+def _mushroom_loop(steps: int) -> Callable[[], int]:
     from mushroom_rl.algorithms.value import TrueOnlineSARSALambda
     from mushroom_rl.core import Core, Environment, MDPInfo
     from mushroom_rl.features import Features
