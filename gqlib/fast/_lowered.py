@@ -8,7 +8,7 @@
   has to wait for the action values before it can drive the car, instead of guessing the action and carrying on.
 
 Each function is written out in Python as well. That is what runs without Numba, and what is compiled where indices are
-checked (``NUMBA_BOUNDSCHECK``); it is the definition, and `tests/test_fast_control.py` compares.
+checked (``NUMBA_BOUNDSCHECK``); it is the definition, and `tests/test_lowered.py` compares.
 """
 
 from __future__ import annotations
