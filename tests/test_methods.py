@@ -281,6 +281,13 @@ class TestLimits:
         spiral = [[-0.01, 1.0], [-1.0, -0.01]]
         assert largest_step(spiral, extragradient=True) > 20 * largest_step(spiral)
 
+    def test_a_price_that_is_not_asked_for_or_does_not_exist_is_nan(self):
+        star = Task.of(baird_star(features="classical"))
+        assert math.isnan(limits(star, METHODS["TDRC(λ)"], 0.0, noise=False).price)
+        assert math.isnan(limits(star, METHODS["TD(λ)"], 0.0).price)  # its mean diverges
+        with pytest.raises(ValueError, match=r"^joint has shape \(1, 2\)"):
+            largest_step([[-1.0, 0.0]])
+
     def test_for_one_feature_the_price_of_td_is_half_of_least_squares(self):
         task = random_task(4, on="states", features=1)
         td, least = (limits(task, METHODS[name], LAM) for name in ("TD(λ)", "LSTD(λ)"))
