@@ -483,12 +483,14 @@ def derive(key: str, parameter: inspect.Parameter) -> Any:
     name, annotation = parameter.name, parameter.annotation
     kind = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
     kind = key.split(".")[-2] if name == "self" else kind.removesuffix(" | None")
+    if isinstance(parameter.default, str) and "|" not in kind:  # a choice, which names its type as it likes
+        return parameter.default
     if kind in OBJECTS:
         return OBJECTS[kind]()
     if ways(kind):
         return make(kind)
     has_default = parameter.default is not parameter.empty
-    if name not in VALUES or (kind == "str" and has_default):
+    if name not in VALUES:
         if not has_default and kind not in PLAIN:
             raise LookupError(f"{key} has an argument {name}: {kind}, for which fuzz_calls knows no value")
         return parameter.default if has_default else PLAIN[kind]
