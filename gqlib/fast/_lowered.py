@@ -28,8 +28,8 @@ def sum_rows(weights: Any, table: Any, first: Any, shape: Any, stride: Any) -> A
 
     Examples
     --------
-    >>> sum_rows(np.arange(12.0), np.array([0, 2, 1]), 1, (0, 0), 4)
-    (12.0, 14.0)
+    >>> [float(total) for total in sum_rows(np.arange(12.0), np.array([0, 2, 1]), 1, (0, 0), 4)]
+    [12.0, 14.0]
     """
     # Two partial sums each, since an addition has to wait for the one before it; -0.0 added to a number is that number.
     tilings = len(shape)
