@@ -128,6 +128,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "experiments/tuning": ("tuning", "findings"),
     "fast/_jit": ("without_numba",),
     "fast/_kept": ("kept",),
+    "fast/_lowered": ("lowered",),
     "fast/own": ("own_domain",),
     "fast/prediction": ("fast_prediction",),
     "fast/rng": ("rng",),
@@ -193,7 +194,7 @@ WITHOUT_RANGES = {
     *(f"control/{name}" for name in ("_weights", "engine", "tile_tables")),
     *("domains/finite", "edition/backups", "edition/dials", "edition/drawings", "edition/drawn", "edition/figure_data"),
     *("edition/figures", "edition/paper", "edition/themed"),
-    *(f"fast/{name}" for name in ("_jit", "_kept", "prediction", "rng", "tabular")),
+    *(f"fast/{name}" for name in ("_jit", "_kept", "_lowered", "prediction", "rng", "tabular")),
     *("stats/_checks", "stats/_told", "sweeps/progress", "sweeps/setting", "sweeps/workers"),
 }
 # Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is

@@ -237,7 +237,7 @@ def test_another_number_of_runs_does_not_touch_the_committed_file(tmp_path: Path
         (("run", "study"), "STUDY is 'study'; it should be module:name"),
         (("run", "fig2"), "gq reproduce has the experiments of the paper"),
         (("run", "test_cli:NO_STUDY"), "test_cli:NO_STUDY is 'a word'; it should be an Experiment"),
-        (("run", "json:dumps"), "it should be an Experiment, or a function that returns one"),
+        (("run", "json:dumps"), "json:dumps should be a function that needs no argument"),
         (("plot", "fig9"), "there is no result results/fig9.npz; those in results are: none"),
         (("export", "fig9", "--csv"), "there is no result"),
         (("bench", "--repeats", "0"), "'0' is not a whole number"),

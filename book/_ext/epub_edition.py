@@ -35,7 +35,6 @@ from sphinx.util.math import get_node_equation_number
 ROOT = Path(__file__).parents[2]
 NAME = "gradient-q-sigma-lambda"
 MATHML = "http://www.w3.org/1998/Math/MathML"
-ElementTree.register_namespace("", MATHML)
 STYLES = ("pygments.css", "e-reader.css")  # of those that extensions bring; others are for screens
 EARLIEST = 315532800  # 1980-01-01, where the time stamps of an archive begin
 # latex2mathml has no name for some environments, but has their likes.
@@ -79,6 +78,12 @@ def styled(letter: str, variant: str) -> str:
     return letter
 
 
+def written(formula: ElementTree.Element) -> str:
+    """The text of a formula, whose names need no prefix; others claim that for theirs, so it is claimed each time."""
+    ElementTree.register_namespace("", MATHML)
+    return ElementTree.tostring(formula, encoding="unicode")
+
+
 def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
     r"""A formula as MathML, with its LaTeX for those who hear it.
 
@@ -93,7 +98,7 @@ def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
         if sign.get("mathvariant") in VARIANTS:
             sign.text = "".join(styled(letter, sign.attrib["mathvariant"]) for letter in sign.text or "")
             del sign.attrib["mathvariant"]
-    return ElementTree.tostring(root, encoding="unicode")
+    return written(root)
 
 
 def in_pieces(formula: str) -> str:
@@ -122,7 +127,7 @@ def in_pieces(formula: str) -> str:
     for piece in filter(None, pieces):
         part = ElementTree.Element(f"{{{MATHML}}}math", {"display": "inline"})
         ElementTree.SubElement(part, f"{{{MATHML}}}mrow").extend(piece)
-        made.append(ElementTree.tostring(part, encoding="unicode"))
+        made.append(written(part))
     return f'<span role="math" aria-label="{escape(root.attrib["alttext"])}">{"<wbr/>".join(made)}</span>'
 
 

@@ -412,10 +412,12 @@ def run_sweep(
     total = experiment.runs * len(experiment.settings)
     left = sum(task.runs for task in missing)
     if missing:
-        needed = {"runner": experiment.function, "summary": experiment.summary, "finish": experiment.finish}
-        for kind, name in needed.items():  # what is not there is an error now, and not after hours
-            if name:
-                look_up(kind, name, allow=[name])
+        # What is not there is an error now, and not after hours.
+        look_up("runner", experiment.function, allow=[experiment.function])
+        if experiment.summary:
+            look_up("summary", experiment.summary, allow=[experiment.summary])
+        if experiment.finish:
+            look_up("finish", experiment.finish, allow=[experiment.finish])
         say(f"{len(missing):,} tasks to compute, with {left:,} of {total:,} runs")
     results = computed(missing, workers, dask)
     failed: dict[int, Failure] = {}
