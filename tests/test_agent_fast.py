@@ -66,6 +66,7 @@ def test_an_overfull_memory_warns_once():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:size is")
 @pytest.mark.parametrize("size", [512, 64])  # the smaller one is overfull: an action may have a feature twice
 @pytest.mark.parametrize("corrected", [False, True])

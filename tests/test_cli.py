@@ -197,6 +197,7 @@ def test_what_parquet_and_netcdf_need_is_said(
     assert not list(tmp_path.glob("*.parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "extra", "act"),
     [

@@ -67,12 +67,13 @@ def _no_windows(monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
 
 
-def measures(name):
-    return name.startswith("gqlib.bench.")  # examples that measure take seconds
+def takes_seconds(name):
+    """Whether the examples measure, compile, draw or run experiments."""
+    return name.split(".")[1:2] in (["bench"], ["edition"], ["engine"], ["evaluation"], ["experiments"])
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if measures(name) else name for name in MODULES]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if takes_seconds(name) else name for name in MODULES]
 )
 def test_examples_of(name):
     result = doctest.testmod(importlib.import_module(name))

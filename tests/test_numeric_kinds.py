@@ -165,6 +165,7 @@ def variants(key: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         yield layout, arrays, {name: change(value) for name, value in arrays.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in keys() if key not in UNSPOILT])
 def test_numbers_of_every_kind_give_the_same(key):
     wrong, known = [], {}

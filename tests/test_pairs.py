@@ -203,6 +203,7 @@ def test_a_record_depends_on_the_modules_that_its_chapter_loads(copied, code, ch
     assert (copied.digest(source) != before) == counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "changed", "counts"),
     [
@@ -225,6 +226,7 @@ def test_a_record_depends_on_the_data_that_its_chapter_names(copied, code, chang
     assert (copied.digest(source) != before) == counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DOCSTRING, COMMENT], ids=["docstring", "comment"])
 @pytest.mark.parametrize(("code", "counts"), [(IMPORTS, False), (INDEX, True), ("print(gqlib.__doc__)", True)])
 def test_words_about_code_count_where_they_are_read(copied, kind, code, counts):
@@ -319,6 +321,7 @@ def tokens(code):
     return [(token.string, token.start) for token in found if token.type not in layout]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(ROOT.glob("gqlib/**/*.py")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_is_left_of_a_module_is_its_code(path):
     code = path.read_bytes()

@@ -118,8 +118,6 @@ TAKEN: dict[str, str] = {
     "sweeps.names.look_up.allow": "looked at only where a name is not in the table",
     "sweeps.results.recompute.allow": "looked at only where a name is not in the table",
     "sweeps.results.verify_sample.allow": "looked at only where a name is not in the table",
-    "sweeps.store.Store.get.header": "compared with what is stored, and equal to none",
-    "sweeps.store.Store.has.header": "compared with what is stored, and equal to none",
     "sweeps.store.canonical_json.value": "is called header or value in a refusal",
     "engine.coders.Features.indices.data": "handed to the user's function",
     "experiments.figure3.curve_setting.noise": "refused by the setting, as its sigma_noise",

@@ -395,7 +395,7 @@ class Store:
             As from :meth:`get`, of which this is the quick form: it compares the header as bytes, where
             :func:`pack` put them.
         """
-        path = self.path(name)
+        path, wanted = self.path(name), canonical_json(dict(check.members("header", header)))
         try:
             data = path.read_bytes()
             _check_digest(data)
@@ -405,7 +405,7 @@ class Store:
             raise DamagedFile(path, f"cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise DamagedFile(path, str(error)) from error
-        if not data.startswith(canonical_json(dict(check.members("header", header))).encode(), _HEADER_OFFSET):
+        if not data.startswith(wanted.encode(), _HEADER_OFFSET):
             raise DamagedFile(path, _OTHER_TASK)
         return True
 
@@ -418,12 +418,12 @@ class Store:
             If the file is damaged, or complete but with a header other than `header`: it is never trusted, and
             has to be made again.
         """
-        path = self.path(name)
+        path, wanted = self.path(name), canonical_json(dict(check.members("header", header)))
         try:
             found, arrays = read_file(path)
         except FileNotFoundError:
             return None
-        if canonical_json(found) != canonical_json(dict(check.members("header", header))):
+        if canonical_json(found) != wanted:
             raise DamagedFile(path, _OTHER_TASK)
         return arrays
 
