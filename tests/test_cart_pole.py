@@ -99,6 +99,7 @@ def test_public_features_are_scaled_squares_with_the_same_fixed_point():
     np.testing.assert_allclose(np.diag(m) - mean**2, 1.0, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reading", ["literal", "expected"])
 @pytest.mark.parametrize("policy", ["on", "off"])
 def test_a_walk_samples_the_exact_problem(policy, reading):

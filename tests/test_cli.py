@@ -140,6 +140,7 @@ def test_an_experiment_of_ones_own_is_run(tmp_path: Path, capsys: pytest.Capture
     assert load_results(tmp_path / "toy-runs3-length2.npz")["values"].shape[1:] == (3, 2)
 
 
+@pytest.mark.slow
 def test_a_study_in_the_current_directory_is_found_and_so_by_workers(tmp_path: Path) -> None:
     (tmp_path / "my_study.py").write_text(
         "from dataclasses import dataclass\n"
@@ -333,6 +334,7 @@ def claims_told(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dic
     return found
 
 
+@pytest.mark.slow
 def test_claims_are_filtered_and_written_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     from gqlib.claims import load_claims
 

@@ -311,6 +311,7 @@ def test_what_was_changed_changes_what_follows_from_it_until_it_is_defined_anew(
     assert pack.follow.following(["x = 1\ny = 2\nz = x", "y", "z"], {0: "x = 3\ny = 2\nz = x"}) == [2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(pack.fewer()))
 def test_no_cell_needs_what_is_left_out(name):
     cells = [cell for cell in pack.chapter(ROOT / "book" / f"{name}.ipynb")["cells"] if cell["cell_type"] == "code"]

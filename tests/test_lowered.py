@@ -79,6 +79,7 @@ def test_rows_are_added_up_as_vectors():
         assert any(f"fadd {vector}" in code for code in function.inspect_llvm().values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "tilings"), [(1024, 8), (LARGEST_MEMORY, MOST_TILINGS)])
 def test_offsets_are_four_times_the_places_and_the_products_stay(p, tilings):
     table, active = tile_table(p, tilings), 3 * tilings

@@ -123,6 +123,7 @@ def test_along_a_trajectory_the_errors_average_to_zero_at_the_mixture_alone(logb
     assert min(off.values()) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
 def test_a_learner_that_reads_the_logbook_ends_at_the_mixture(logbooks, sigma):
     """From zero, to within a step size's bias (α = 0.02 leaves half a per cent): the goals themselves are 8 apart."""

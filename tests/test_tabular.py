@@ -478,6 +478,7 @@ def learn(step, first, mdp, mu, *, episodes, seed):
     return total / (episodes - episodes // 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "target"),
     [
