@@ -59,10 +59,10 @@ PREAMBLE = r"""
 \makeatletter
 \newcommand{\keepwith}[2]{\AddToHook{#1/before}{\par\if@nobreak\else\needspace{#2\baselineskip}\fi}}
 \makeatother
-\keepwith{cmd/section}{8}
-\keepwith{cmd/subsection}{7}
-\keepwith{cmd/subsubsection}{6}
-\keepwith{env/sphinxadmonition}{6}
+\keepwith{cmd/section}{13}
+\keepwith{cmd/subsection}{12}
+\keepwith{cmd/subsubsection}{11}
+\keepwith{env/sphinxadmonition}{9}
 \keepwith{env/sphinxVerbatim}{3}
 \emergencystretch=2em
 """

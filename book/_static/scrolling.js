@@ -4,7 +4,8 @@
   const PARTS = "article :is(.gq-figure, .gq-map, table, pre, div.math, .output, mjx-container)";
   const mark = () =>
     document.querySelectorAll(PARTS).forEach((part) => {
-      const scrolls = part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX === "auto";
+      const room = part.clientWidth; // none for what is folded away or stands in a line
+      const scrolls = room > 0 && part.scrollWidth > room + 1 && getComputedStyle(part).overflowX === "auto";
       if (scrolls) part.tabIndex = 0;
       else part.removeAttribute("tabindex");
     });
