@@ -238,5 +238,6 @@ def test_the_walk_of_a_table(tmp_path):
     done = subprocess.run([sys.executable, "-c", WALK, tmp_path], capture_output=True, text=True, check=True)
     told = {words[0]: set(words[1:]) for words in map(str.split, done.stdout.splitlines()[-2:])}
     compiled = {"fast._control"}  # whose calls no profiler sees
-    assert told["called"] | compiled == {*stops, *tools}
+    called = told["called"] - {"fast._lowered"}  # called where a kernel is compiled for the first time
+    assert called | compiled == {*stops, *tools}
     assert told["looked"] == {"experiment", "runner", "summary"}

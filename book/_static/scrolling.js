@@ -4,8 +4,9 @@
   const PARTS = "article :is(.gq-figure, .gq-map, table, pre, div.math, .output, mjx-container)";
   const mark = () =>
     document.querySelectorAll(PARTS).forEach((part) => {
-      const room = part.clientWidth; // none for what is folded away or stands in a line
-      const scrolls = room > 0 && part.scrollWidth > room + 1 && getComputedStyle(part).overflowX === "auto";
+      const drawn = part.querySelector(":scope > mjx-math"); // beside it stands what is only spoken, of another width
+      const hidden = (drawn ? drawn.getBoundingClientRect().width : part.scrollWidth) - part.clientWidth;
+      const scrolls = part.clientWidth > 0 && hidden > 1 && getComputedStyle(part).overflowX === "auto";
       if (scrolls) part.tabIndex = 0;
       else part.removeAttribute("tabindex");
     });
