@@ -84,7 +84,7 @@ sbom: $(STAMP) ## write a software bill of materials, and check it against a loc
 data: $(STAMP) ## pack every figure, table and result of the book as CSV, with a dictionary and checksums
 	@$(BIN)/python .ci/data.py
 
-release: $(STAMP) ## build packages, book, PDF, EPUB, article, data and SBOM, with checksums, twice, and compare (an hour)
+release: $(STAMP) ## build packages, book, PDF, EPUB, article, data and SBOM, with checksums, twice, and compare (ten minutes)
 	@$(BIN)/python .ci/release.py
 
 latest: ## run the tests with the newest allowed versions, in .venv-latest, and say what breaks
