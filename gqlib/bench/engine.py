@@ -3,7 +3,7 @@
 Times are processor times of this process, the best of several measurements, and what is compared is measured in turn;
 a ratio therefore says what the code costs, not what else the machine was doing. Two workers and one are compared by
 wall-clock time, and with what the machine allows: two processors that share a core do not do twice the work of one. The
-bare loop has the same means as the learner (`gqlib.fast._lowered`) and gains by them as much. Rivals are what one
+bare loop has the same means as the learner (`gqlib.fast._lowered`), and gains by them, too. Rivals are what one
 writes in an hour (`gqlib.bench.plain`), not the reference, which checks its arguments at every step; its time is shown
 as well.
 """
