@@ -70,8 +70,11 @@ UNRENDERED = """() => ({
 OPEN = """async () => {
   document.querySelectorAll("article :is(.toggle-hidden > button, .toggle-hidden > .admonition-title)")
     .forEach((title) => title.closest(".toggle-hidden") && title.click());
-  document.querySelectorAll("article details:not([open]) > summary").forEach((summary) => summary.click());
-  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+  const folded = [...document.querySelectorAll("article details:not([open])")].filter((part) => part.children.length);
+  const opened = folded.map((part) => new Promise((told) => part.addEventListener("toggle", told, { once: true })));
+  folded.forEach((part) => part.querySelector(":scope > summary").click());
+  await Promise.all(opened); // a busy browser tells of them frames later
+  for (let frame = 0; frame < 5; frame++) await new Promise(requestAnimationFrame);
 }"""
 CUT = """() => [...document.querySelectorAll("article mjx-container:not([display]) mjx-math")].filter((formula) => {
   const box = formula.parentElement, line = box.parentElement.closest("p, li, td, dd, figcaption, div");

@@ -83,7 +83,8 @@ TITLE_PAGE = r"""
 \hypersetup{pdftitle={\@title}, pdfauthor={%(authors)s}, pdflang={en-GB}}
 \ifnum\strcmp{\jobname}{%(article)s}=0
 \newgeometry{hmargin=3.1cm,vmargin={2.8cm,3cm}}
-\linespread{1.17}\selectfont
+\linespread{1.13}\selectfont
+\AddToHook{env/sphinxthebibliography/begin}{\small}
 {\raggedright\sffamily
 {\LARGE\bfseries [Re] Gradient Q(σ, λ)\par}
 \vspace{1.5ex}

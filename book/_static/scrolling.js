@@ -4,13 +4,22 @@
   const PARTS = "article :is(.gq-figure, .gq-map, table, pre, div.math, .output, mjx-container)";
   const mark = () =>
     document.querySelectorAll(PARTS).forEach((part) => {
-      const drawn = part.querySelector(":scope > mjx-math"); // beside it stands what is only spoken, of another width
-      const hidden = (drawn ? drawn.getBoundingClientRect().width : part.scrollWidth) - part.clientWidth;
+      const hidden = part.scrollWidth - part.clientWidth;
       const scrolls = part.clientWidth > 0 && hidden > 1 && getComputedStyle(part).overflowX === "auto";
       if (scrolls) part.tabIndex = 0;
       else part.removeAttribute("tabindex");
     });
-  const soon = () => requestAnimationFrame(() => requestAnimationFrame(mark)); // after formulas.js
+  let waiting = false; // a hundred parts that open at once are measured once
+  const soon = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        waiting = false; // after formulas.js
+        mark();
+      }),
+    );
+  };
   window.addEventListener("load", async () => {
     await window.MathJax?.startup?.promise;
     soon();
