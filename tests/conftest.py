@@ -19,8 +19,10 @@ def _fresh(html: Path) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """What is thorough is slow, too."""
+    """What is thorough is slow, too; and a test's name is the same in every process, or the workers disagree on it."""
     for item in items:
+        if " at 0" in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid} has an address in its name, which differs from process to process")
         if item.get_closest_marker("thorough"):
             item.add_marker(pytest.mark.slow)
 
