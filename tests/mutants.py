@@ -173,7 +173,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "sweeps/setting": ("sweep", "store", "hostile_files"),
     "sweeps/store": ("store", "hostile_files"),
     "sweeps/sweep": ("sweep", "hostile_files"),
-    "sweeps/workers": ("sweep",),
+    "sweeps/workers": ("sweep", "cluster"),
     "symbolic": ("symbolic",),
     "tabular/_arguments": ("tabular",),
     "tabular/control": ("fast_tabular", "tabular"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ import threading
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -34,7 +36,10 @@ IN_PAGE = sys.platform == "emscripten"
 _CONNECT_TIMEOUT = "10s"
 _DIED = "its worker process died (killed, or out of memory)"
 _AT_CLUSTER = 1000  # tasks that a cluster has at a time: enough for its workers, and for one that grows by demand
-_LOOK_EVERY = 1.0  # seconds between a worker's checks on its parent
+_ASK_EVERY = 0.02  # seconds between looks at the tasks of a cluster; their states are known here
+_FETCH = 10.0  # seconds that a result may take from a worker of a cluster; with every attempt it gets as many more
+_GONE = 60.0  # seconds without a worker after which a cluster of one's own is given up
+_LOOK_EVERY = 1.0  # seconds between a worker's checks on its parent, and those on a cluster's workers
 
 
 @dataclass(frozen=True)
@@ -135,30 +140,81 @@ def _handed_over(tasks: Mapping[int, Work], workers: int, handed: list[int]) -> 
 
 def _by_cluster(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
     """Compute tasks on a Dask cluster, which tries again what was lost with a worker, and in the end says so."""
+    own = isinstance(dask, str) and dask == "local"
     with _client(workers, dask) as client:
-        from distributed import as_completed
-        from distributed.scheduler import KilledWorker
+        suspects = []
+        for index, outcome in _at_cluster(client, dict(enumerate(tasks)), own):
+            if outcome is None:
+                suspects.append(index)
+            else:
+                yield index, outcome
+        # What waited at the workers that a task ended is suspected with it: each of them is tried again, alone.
+        for index in suspects:
+            for _, outcome in _at_cluster(client, {index: tasks[index]}, own):
+                yield index, outcome or Failure(_DIED, "")
 
-        if not client.nthreads():
-            logger.warning("the Dask cluster at %s has no worker yet; waiting for one", client.scheduler.address)
-        calls = ((index, task, None) for index, task in enumerate(tasks))
-        number = {}
-        for call in islice(calls, _AT_CLUSTER):
-            number[client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
-        # Results come with their tasks: to ask for one that was lost with its worker would hold up all the others.
-        running = as_completed(number, with_results=True, raise_errors=False)
-        for future, result in running:
-            index = number.pop(future)
-            if future.status == "cancelled" or isinstance(result, CancelledError):
-                raise SweepError(f"the Dask cluster at {client.scheduler.address} is gone")
-            if future.status == "error":
-                if not isinstance(result[1], KilledWorker):
-                    raise result[1]
-                result = index, Failure(_DIED, "")
-            for call in islice(calls, 1):
-                number[following := client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
-                running.add(following)
-            yield result
+
+def _at_cluster(client: Any, tasks: Mapping[int, Work], own: bool) -> Iterator[tuple[int, Arrays | Failure | None]]:
+    """Results of a cluster as they are ready; None for a task whose workers died, one after the other.
+
+    Dask's `as_completed` is not used: if a result is lost with its worker on the way here, it never ends.
+    """
+    calls = ((index, task, None) for index, task in tasks.items())
+    running: dict[Any, int] = {}
+    tried: Counter[Any] = Counter()
+    watch = _Watch(client, own)
+    while True:
+        for call in islice(calls, _AT_CLUSTER - len(running)):
+            running[client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
+        if not running:
+            return
+        ended = [future for future in running if future.status in ("finished", "error", "cancelled")]
+        if not ended:
+            watch.look()
+            time.sleep(_ASK_EVERY)
+        for future in ended:
+            watch.look()
+            tried[future] += 1
+            with contextlib.suppress(TimeoutError):  # lost with its worker: it is computed anew, and ends again
+                outcome = _fetched(client, future, min(_FETCH * tried[future], _GONE))
+                yield running.pop(future), outcome
+
+
+@dataclass
+class _Watch:
+    """A look at a cluster's workers, now and then: without one it waits, and would wait in silence."""
+
+    client: Any
+    own: bool
+    looked: float = -math.inf
+    missed: float | None = None
+
+    def look(self) -> None:
+        """Say once that there is none; give up a cluster that nobody else could give workers."""
+        now = time.monotonic()
+        if now < self.looked + _LOOK_EVERY:
+            return
+        self.looked = now
+        if self.client.nthreads():
+            self.missed = None
+        elif self.missed is None:
+            self.missed = now
+            logger.warning("the Dask cluster at %s has no worker; waiting for one", self.client.scheduler.address)
+        elif self.own and now > self.missed + _GONE:
+            raise SweepError(f"the local Dask cluster has had no worker for {_GONE:g} seconds: they died too often")
+
+
+def _fetched(client: Any, future: Any, timeout: float) -> Arrays | Failure | None:
+    """The outcome of a future that ended; None if it ended its workers."""
+    from distributed.scheduler import KilledWorker
+
+    try:
+        outcome: Arrays | Failure = future.result(timeout=timeout)[1]
+    except KilledWorker:
+        return None
+    except CancelledError as error:
+        raise SweepError(f"the Dask cluster at {client.scheduler.address} is gone") from error
+    return outcome
 
 
 def _outcome(index: int, task: Work, caught: tuple[type[BaseException], ...]) -> tuple[int, Arrays | Failure]:
@@ -223,6 +279,7 @@ def _interrupts_held() -> Iterator[None]:
 def _client(workers: int, dask: Any) -> Iterator[Any]:
     """A client of the cluster; what this opens it closes, and nothing else."""
     try:
+        from dask import config
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise SweepError("a Dask cluster needs the package distributed: install gqlib[cluster]") from error
@@ -231,6 +288,8 @@ def _client(workers: int, dask: Any) -> Iterator[Any]:
         return
     with contextlib.ExitStack() as opened:
         if isinstance(dask, str) and dask == "local":
+            # A worker that died is started anew, with another address: not lost, however long that takes.
+            opened.enter_context(config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
             with _interrupts_held():
                 # Dask has no passwords: nothing but this machine can connect, to the dashboard neither.
                 cluster = LocalCluster(
