@@ -134,7 +134,7 @@ def _task(first_run: int, runs: int) -> int:
     return sum(int(np.abs(one_run(BASE, SEED, run)[0]).sum()) for run in range(first_run, first_run + runs))
 
 
-def two_workers(repeats: int, tasks: int = 8, runs: int = 16) -> float:
+def two_workers(repeats: int, tasks: int = 32, runs: int = 16) -> float:
     """Speed of two processes over that of one, on the same tasks, in wall-clock time."""
     from joblib import Parallel, delayed
 
