@@ -448,8 +448,8 @@ def pack(html: Path) -> None:
     files |= {name: (pyodide / name).read_bytes() for name in BOOT} | {"runtime.js": runtime()}
     ours = {group: plain(group) for group in PLAIN}
     ours["core"] |= library()
-    files = [path for path in (ROOT / "results").iterdir() if path.is_file()]  # beside them is the store of a sweep
-    ours["results"] = {f"results/{path.name}": path.read_bytes() for path in files}
+    committed = [path for path in (ROOT / "results").iterdir() if path.is_file()]  # beside them is the store of a sweep
+    ours["results"] = {f"results/{path.name}": path.read_bytes() for path in committed}
     for group, own in ours.items():
         files[f"{group}.zip"] = zipped(own)
         groups[group].append(f"{group}.zip")
