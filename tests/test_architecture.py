@@ -160,6 +160,12 @@ def headings_of_the_reference():
     return found
 
 
+def test_the_reference_page_begins_with_a_line_for_each_module():
+    signs, _, rest = read("book/api.md").partition("## Where to look")[2].partition("\n## ")
+    assert re.findall(r"^   (gqlib[\w.]*)$", signs, re.MULTILINE) == re.findall(r"automodule:: (\S+)", rest)
+    assert re.findall(r"^\*\*(.+)\*\*$", signs, re.MULTILINE) == list(headings_of_the_reference())
+
+
 def test_the_reference_page_follows_the_folders():
     pages = headings_of_the_reference()
     for heading, modules in pages.items():
