@@ -190,3 +190,12 @@ def test_a_good_entry_loads(tmp_path):
 def test_a_bad_register_is_refused(tmp_path, entries, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         load_claims(write(tmp_path, entries))
+
+
+def test_the_table_begins_with_its_head_and_links_only_where_asked():
+    claims = load_claims()[:3]
+    plain, linked = render(claims), render(claims, links=True)
+    assert plain.splitlines()[:2] == ["| where | what the paper says, *and what holds* | shown in |", "|---|---|---|"]
+    assert plain == render(claims, links=False, verdicts=False)
+    assert "](#" not in plain
+    assert linked.count("](#") == sum(len({chapter for chapter, _ in claim.cells}) for claim in claims)

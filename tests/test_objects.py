@@ -11,7 +11,7 @@ import pytest
 
 import gqlib
 from gqlib import FiniteMDP, PredictionProblem, domains
-from gqlib._objects import signature
+from gqlib._objects import html_table, signature
 from gqlib.control import ControlSetting, run_control
 from gqlib.domains import baird_star, boyan_chain, cart_pole, five_state_walk, machine, two_state
 from gqlib.domains.random_walk import random_walk
@@ -199,3 +199,21 @@ def test_a_run_that_diverged_is_counted_and_no_mean_is_made_up():
     assert '<th scope="row">diverged runs</th><td>2</td>' in table
     assert '<th scope="row">mean return</th><td>nan</td>' in table
     assert "interval" not in table
+
+
+def test_a_table_is_this_html_to_the_letter():
+    assert html_table("", [("n", 3, 4), ("m", "<", 5)], head=("", "a & b", "c")) == (
+        '<table><caption></caption><thead><tr><td></td><th scope="col">a &amp; b</th>'
+        '<th scope="col">c</th></tr></thead><tbody><tr><th scope="row">n</th><td>3</td><td>4</td></tr>'
+        '<tr><th scope="row">m</th><td>&lt;</td><td>5</td></tr>'
+        "</tbody></table>"
+    )
+    assert html_table("t", []) == "<table><caption>t</caption><tbody></tbody></table>"
+
+
+def test_what_does_not_change_says_what_it_is():
+    mdp = random_walk(3).mdp
+    with pytest.raises(AttributeError, match=r"^FiniteMDP does not change; gamma should be left as it is$"):
+        del mdp.gamma
+    with pytest.raises(AttributeError, match=r"^FiniteMDP does not change"):
+        mdp.gamma = 0.5
