@@ -11,8 +11,11 @@ import sys
 import numpy as np
 import pytest
 
+from gqlib import seeds
 from gqlib.control import ControlSetting, reference, run_control
+from gqlib.control.grids import control_grid_summary
 from gqlib.control.run import _checksum
+from gqlib.control.setting import first_weights
 from gqlib.control.tile_tables import make_coder
 from gqlib.domains import mountain_car
 from gqlib.fast.rng import uniform
@@ -278,3 +281,35 @@ def test_a_result_says_what_it_is_of():
     assert run_control(SHORT, 1, 4).first_run == 0
     assert (fast.capped.dtype, fast.diverged.dtype, fast.checksum.dtype) == (np.bool_, np.bool_, np.uint64)
     np.testing.assert_array_equal(fast.checksum, run_control(SHORT, 3, 4).checksum[2:])
+
+
+def test_the_first_weights_are_the_mean_and_the_runs_own_noise():
+    noise = seeds.generator(3, 2, seeds.THETA).standard_normal(5)
+    made = first_weights(ControlSetting(p=5, theta0=-1.0, theta0_noise=0.5), 3, 2)
+    np.testing.assert_array_equal(made, -1.0 + 0.5 * noise)
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("gradient", "GQ("), ("semi-gradient", "semi-gradient Q("), ("corrected", "corrected GQ(")],
+)
+def test_a_setting_is_told_by_the_name_of_its_method(method, name):
+    assert str(ControlSetting(method=method)).startswith(name + "sigma=")
+
+
+def test_a_result_is_a_table_of_what_was_counted():
+    result = run_control(ControlSetting(episodes=2, max_steps=20), 3, 1)
+    table = result._repr_html_()
+    assert table.startswith("<table><caption>ControlResult</caption>")
+    for name, value in (("runs", 3), ("episodes of each", 2), ("capped episodes", 6), ("diverged runs", 0)):
+        assert f'<th scope="row">{name}</th><td>{value}</td>' in table
+
+
+def test_a_summary_of_a_grid_names_its_axes():
+    arrays = {"steps_total": np.array([[60, 50], [70, 80]]), "diverged": np.array([[False, True], [False, True]])}
+    kept = control_grid_summary(arrays)
+    assert {name: (dims, values.tolist()) for name, (dims, values) in kept.items()} == {
+        "steps_total": (("run", "cell"), [[60, 50], [70, 80]]),
+        "diverged": (("cell",), [0, 2]),
+    }
+    assert kept["diverged"][1].dtype == np.int16
