@@ -80,9 +80,9 @@ def test_letters_that_a_terminal_lacks_are_spelt():
 
 def test_a_section_is_named_by_its_number_or_by_words():
     claims = load_claims()
-    by_number = {claim.id for claim in claims if cli._in_section(claim, "4")}
+    by_number = {claim.id for claim in claims if cli._in_section(claim, "3")}
     expected = {
-        claim.id for claim in claims if any(n == "Section 4" or n.startswith("Section 4.") for n in claim.sections)
+        claim.id for claim in claims if any(n == "Section 3" or n.startswith("Section 3.") for n in claim.sections)
     }
     assert by_number == expected
     assert by_number

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gqlib.learners.sigma import MEANS, Schedule, dynamic, family, ramp
+from gqlib.learners.sigma import MEANS, Schedule, SigmaFields, dynamic, family, ramp
 
 ENDS = np.array([False, False, True, False, True, False, False])
 NORMALS = np.array([1.0, 2.0, 3.0, -1.0, 5.0, 0.5, 7.0])
@@ -118,3 +118,37 @@ def test_sigma_does_not_grow_by_decay():
     for decay in (0.0, 1.5):
         with pytest.raises(ValueError, match=rf"^decay is {decay}; it should be in \(0, 1\]"):
             Schedule(0.5, decay=decay)
+
+
+@pytest.mark.parametrize(("draw", "free", "clipped"), [(6.0, 1.1, 1.0), (-6.0, -0.1, 0.0), (1.0, 0.6, 0.6)])
+def test_one_draw_is_clipped_only_where_asked(draw, free, clipped):
+    assert Schedule(0.5, noise=0.1).at(0.5, draw) == pytest.approx(free, abs=1e-15)
+    assert Schedule(0.5, noise=0.1, clipped=True).at(0.5, draw) == pytest.approx(clipped, abs=1e-15)
+
+
+def test_fields_become_plain_values_of_their_own_names():
+    fields = SigmaFields(
+        sigma=np.float32(0.25), sigma_noise=1, sigma_drawn="run", sigma_clipped=np.True_, sigma_decay=np.float64(0.5)
+    )
+    fields.check_sigma(low=0.25, high=0.25)
+    assert vars(fields) == {
+        "sigma": 0.25, "sigma_noise": 1.0, "sigma_drawn": "run", "sigma_clipped": True, "sigma_decay": 0.5,
+    }  # fmt: skip
+    assert [type(value) for value in vars(fields).values()] == [float, float, str, bool, float]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("sigma", -0.5, r"sigma is -0\.5; it should be in \[0, 1\]"),
+        ("sigma", 1.5, r"sigma is 1\.5; it should be in \[0, 1\]"),
+        ("sigma_noise", -1.0, r"sigma_noise is -1\.0"),
+        ("sigma_drawn", "day", r"sigma_drawn is 'day'"),
+        ("sigma_clipped", 1, r"sigma_clipped is 1"),
+        ("sigma_decay", 0.0, r"sigma_decay is 0\.0"),
+        ("sigma_decay", 1.5, r"sigma_decay is 1\.5"),
+    ],
+)
+def test_a_field_is_refused_by_its_name(field, value, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        SigmaFields(**{field: value}).check_sigma(low=0.0, high=1.0)
