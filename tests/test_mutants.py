@@ -4,11 +4,10 @@ import ast
 import re
 from pathlib import Path
 
+import mutants
 import pytest
 import test_ranges
 import yaml
-
-import mutants
 
 ROOT = Path(__file__).parents[1]
 MODULES = {path.relative_to(ROOT / "gqlib").with_suffix("").as_posix(): path for path in ROOT.glob("gqlib/**/*.py")}
