@@ -88,9 +88,11 @@ def test_results_come_as_they_are_ready(monkeypatch):
 
 def test_a_bystander_of_a_deadly_task_is_tried_again_alone(monkeypatch):
     # Both were at workers that died four times; only the first ends them when it is alone.
-    client, outcomes = compute(monkeypatch, [[killed(), killed()], [killed(), arrays(1)], [arrays(2)]])
-    assert dict(outcomes) == {0: DIED, 1: {"x": 1}, 2: {"x": 2}}
-    assert client.submitted == [0, 1, 2, 0, 1]
+    nothing = Future(["finished"], [(3, {})])  # which is refused elsewhere, by its own name
+    lists = [[killed(), killed()], [killed(), arrays(1)], [arrays(2)], [killed(), nothing]]
+    client, outcomes = compute(monkeypatch, lists)
+    assert dict(outcomes) == {0: DIED, 1: {"x": 1}, 2: {"x": 2}, 3: {}}
+    assert client.submitted == [0, 1, 2, 3, 0, 1, 3]
 
 
 def test_a_result_lost_on_its_way_is_asked_for_again_with_more_patience(monkeypatch):

@@ -13,9 +13,9 @@
   const soon = () => {
     if (waiting) return;
     waiting = true;
-    requestAnimationFrame(() =>
+    requestAnimationFrame(() => // of formulas.js, which comes first
       requestAnimationFrame(() => {
-        waiting = false; // after formulas.js
+        waiting = false;
         mark();
       }),
     );

@@ -48,10 +48,10 @@ def machine_flags(gamma: float = 0.95) -> PredictionProblem:
 
 
 def draw_field(axes: Any, matrix: ArrayLike, vector: ArrayLike, size: float) -> Array:
-    """Arrows Aθ + b over the square [0, size]², the one at the origin in red, and the path from zero with its end.
+    """Arrows Aθ + b over the square [0, size]², the one at the origin in orange, and the path from zero with its end.
 
-    Arrows are as long as the square root of the step, so that slow ones can be seen beside fast ones; the red one shows
-    the direction only.
+    Arrows are as long as the square root of the step, so that slow ones can be seen beside fast ones; the orange one
+    shows the direction only.
     Returns the resting point −A⁻¹b, (2,).
 
     Parameters
@@ -111,9 +111,9 @@ def mean_field_explorable() -> Explorable:
         {"field": to_javascript([SIGMA, LAM, GAMMA], [*twin.A(), *twin.b()])},
         note="Drag the point on the curve, or move it with the arrow keys.",
         caption="The machine with two weights at the σ, λ and γ that you set. The field of arrows Aθ + b, as long as "
-        "the root of the step; red, the direction of the arrow at the origin, b, which σ does not turn; the path from "
-        "zero, and where it comes to rest. The resting weights against σ: moving the point moves σ. The weights over "
-        "time, one unit being 1/α mornings; dotted, where they come to rest.",
+        "the root of the step; orange, the direction of the arrow at the origin, b, which σ does not turn; the path "
+        "from zero, and where it comes to rest. The resting weights against σ: moving the point moves σ. The weights "
+        "over time, one unit being 1/α mornings; dotted, where they come to rest.",
         presets=(
             Preset("no trace, the plan", {"sigma": 0.0, "lambda": 0.0, "gamma": 0.95}),
             Preset("no trace, the crew", {"sigma": 1.0, "lambda": 0.0, "gamma": 0.95}),

@@ -151,7 +151,7 @@ def _by_cluster(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
         # What waited at the workers that a task ended is suspected with it: each of them is tried again, alone.
         for index in suspects:
             for _, outcome in _at_cluster(client, {index: tasks[index]}, own):
-                yield index, outcome or Failure(_DIED, "")
+                yield index, Failure(_DIED, "") if outcome is None else outcome
 
 
 def _at_cluster(client: Any, tasks: Mapping[int, Work], own: bool) -> Iterator[tuple[int, Arrays | Failure | None]]:
