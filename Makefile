@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book live test-live pdf test test-all mutants planted lab notebooks lint bench lock clean coverage licences sbom latest wheels proofs data article epub release
+.PHONY: help setup book live test-live pdf test test-all mutants planted lab notebooks pictures lint bench lock clean coverage licences sbom latest wheels proofs data article epub release
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -104,6 +104,9 @@ lab: $(STAMP) ## open the chapters as notebooks in JupyterLab, to read, change a
 
 notebooks: $(STAMP) ## execute the chapters whose text or library changed (all with ALL=1)
 	$(BIN)/python book/refresh.py --jobs $(JOBS) $(if $(ALL),--all,)
+
+pictures: book ## take the pictures of this edition that stand beside those of the first (needs Chromium)
+	@$(BIN)/python book/editions.py
 
 lint: $(STAMP) ## ruff, and mypy in strict mode on gqlib
 	$(BIN)/ruff check .

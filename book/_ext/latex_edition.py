@@ -8,6 +8,7 @@ title page from CITATION.cff, the parts from the captions in `_toc.yml`. When th
 - the reference of the library is a document of its own, and the list of works stands once, at the end;
 - code that is folded there is left out here, solutions are unfolded, and the caption of a figure that is live there
   says so;
+- pictures that stand in a row there stand in one here;
 - a table whose lines do not fit gets columns after the length of their contents, and may run over pages;
 - names in typewriter may be broken after `_`, `.` and `/`, so that they do not run into the margin, and modules in the
   index, whose columns are narrow.
@@ -280,6 +281,19 @@ def announce_live_figures(book: nodes.document) -> None:
             node.parent.remove(node)
 
 
+def set_rows(book: nodes.document) -> None:
+    """Set the columns of a grid that has pictures in it beside each other, as on a wide screen."""
+    for row in list(book.findall(lambda node: is_container(node, "sd-row"))):
+        columns = [child for child in row.children if is_container(child, "sd-col")]
+        if not all(next(iter(column.findall(nodes.image)), None) for column in columns):
+            continue
+        share = f"{1 / len(columns) - 0.01:.2f}"
+        row.children = []
+        for column in columns:
+            row += [latex(rf"\begin{{minipage}}[t]{{{share}\linewidth}}"), column, latex(r"\end{minipage}\hfill%")]
+        row += latex(r"\par\medskip")
+
+
 def set_proofs(book: nodes.document) -> None:
     """Set proofs as text that ends in a square, not in a box."""
     for node in list(book.findall(lambda node: isinstance(node, nodes.admonition) and "proof" in node["classes"])):
@@ -394,6 +408,7 @@ def prepare(app: Any, book: nodes.document, docname: str) -> None:
     list_once(book)
     leave_out_folded_code(book)
     announce_live_figures(book)
+    set_rows(book)
     set_proofs(book)
     refer_to_exercises(app, book)
     allow_breaks(book)
