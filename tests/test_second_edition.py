@@ -55,6 +55,11 @@ def of_the_first(path):
     return done.stdout
 
 
+def numeral(number):
+    return ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")[number]
+
+
+
 def test_the_counts_of_now_are_those_of_the_register():
     shown, claims = table(), load_claims()
     assert shown["second, counted"] == with_sum(count_verdicts(claims))
@@ -84,11 +89,6 @@ def test_the_counts_of_then_and_the_changes_are_those_of_the_first_register():
     single = {("underspecified", "verified"), ("underspecified", "corrected"), ("verified", "corrected")}
     assert changed == Counter(single)
     assert "Three changes are single ones" in PAGE
-
-
-def numeral(number):
-    return "zero one two three four five six seven eight nine ten eleven twelve".split()[number]
-
 
 
 def test_other_numbers_of_now_are_those_of_the_book():
@@ -160,7 +160,8 @@ def test_a_row_of_pictures_is_a_row_on_paper():
     sys.path.remove(str(BOOK / "_ext"))
 
     def grid(*columns):
-        return nodes.container("", *(nodes.container("", one, classes=["sd-col"]) for one in columns), classes=["sd-row"])
+        parts = [nodes.container("", one, classes=["sd-col"]) for one in columns]
+        return nodes.container("", *parts, classes=["sd-row"])
 
     page = nodes.container("", grid(nodes.image(), nodes.image()), grid(nodes.image(), nodes.paragraph()))
     latex_edition.set_rows(page)
