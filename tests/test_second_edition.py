@@ -160,12 +160,17 @@ def test_a_row_of_pictures_is_a_row_on_paper():
     sys.path.remove(str(BOOK / "_ext"))
 
     def grid(*columns):
-        parts = [nodes.container("", one, classes=["sd-col"]) for one in columns]
+        parts = [nodes.container("", *one, classes=["sd-col"]) for one in columns]
         return nodes.container("", *parts, classes=["sd-row"])
 
-    page = nodes.container("", grid(nodes.image(), nodes.image()), grid(nodes.image(), nodes.paragraph()))
+    def said(word):
+        return nodes.paragraph("", word)
+
+    wide, narrow = nodes.image(alt="not said"), nodes.image(width="240px")
+    page = nodes.container("", grid([wide, said("a")], [narrow, said("b")]), grid([nodes.image()], [said("c")]))
     latex_edition.set_rows(page)
     pictures, mixed = page.children
-    assert [type(child).__name__ for child in pictures] == ["raw", "container", "raw"] * 2 + ["raw"]
-    assert pictures.astext().count(r"\begin{minipage}[t]{0.49\linewidth}") == 2
+    line, words = pictures.children
+    assert [child for child in line if isinstance(child, nodes.image)] == [wide, narrow]
+    assert (wide["width"], narrow["width"], words.astext()) == ("49%", "240px", "a b")
     assert len(mixed.children) == 2

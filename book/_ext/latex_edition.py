@@ -282,16 +282,19 @@ def announce_live_figures(book: nodes.document) -> None:
 
 
 def set_rows(book: nodes.document) -> None:
-    """Set the columns of a grid that has pictures in it beside each other, as on a wide screen."""
+    """Put the pictures of a grid, one in each column, into one line as on a wide screen, and their words below."""
     for row in list(book.findall(lambda node: is_container(node, "sd-row"))):
         columns = [child for child in row.children if is_container(child, "sd-col")]
-        if not all(next(iter(column.findall(nodes.image)), None) for column in columns):
+        pictures = [image for column in columns for image in column.findall(nodes.image)]
+        if not columns or [len(list(column.findall(nodes.image))) for column in columns] != [1] * len(columns):
             continue
-        share = f"{1 / len(columns) - 0.01:.2f}"
+        words = " ".join(said.astext() for said in row.findall(nodes.paragraph))
+        line = nodes.paragraph()
+        for picture in pictures:
+            picture.setdefault("width", f"{100 // len(columns) - 1}%")
+            line += [picture, nodes.Text(" ")]
         row.children = []
-        for column in columns:
-            row += [latex(rf"\begin{{minipage}}[t]{{{share}\linewidth}}"), column, latex(r"\end{minipage}\hfill%")]
-        row += latex(r"\par\medskip")
+        row += [line, nodes.paragraph("", "", nodes.emphasis("", words))]
 
 
 def set_proofs(book: nodes.document) -> None:
