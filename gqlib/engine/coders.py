@@ -24,6 +24,7 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.control.engine import grid_of
 from gqlib.control.tile_tables import TileTable, tile_table
+from gqlib.domains.mountain_car import POSITION_MAX, POSITION_MIN, VELOCITY_MAX
 from gqlib.engine._records import Codes
 from gqlib.fast import COMPILE
 from gqlib.fast._car import natural
@@ -163,6 +164,8 @@ def _tile_functions(
     @njit(forceinline=True, **OPTIONS)
     def looked_up(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
         seen = observe(data, state)
+        if len(seen) != axes:  # of an array only a run knows; of a tuple the compiler does
+            return -1
         cell = natural(0)
         for i in range(axes):
             cell = cell * sides[i] + fine(grid, seen[i], i)
@@ -171,6 +174,8 @@ def _tile_functions(
     @njit(forceinline=True, **OPTIONS)
     def computed(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
         seen = observe(data, state)
+        if len(seen) != axes:
+            return -1
         row = natural(slot * width)
         for k in range(tilings):
             active[row + k] = k
@@ -281,6 +286,8 @@ def _feature_functions(fill: Any, size: int, count: int, actions: int) -> tuple[
 class CarTable:
     """The tile coding of the paper's mountain car, with hashing and collisions: `gqlib.control.tile_tables`.
 
+    It is for states (position, velocity) in the car's box and for its three actions.
+
     Parameters
     ----------
     p, tilings, memory
@@ -334,6 +341,9 @@ def _car_functions(tilings: int, width: int, edges_x: int, edges_v: int, observe
     @njit(forceinline=True, **OPTIONS)
     def locate(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
         x, v = observe(data, state)
+        # The table ends with the box: an environment of one's own may leave it, and what is no number is not in it.
+        if not (POSITION_MIN <= x <= POSITION_MAX and -VELOCITY_MAX <= v <= VELOCITY_MAX):
+            return -1
         i = natural(np.int64(x * grid[0] + grid[1]))
         if x < grid[4 + i]:
             i -= 1
