@@ -1,4 +1,4 @@
-"""States that an environment of one's own should not return: the engine says so, and reads nothing beyond its tables."""
+"""States that an environment should not return: the engine says so, and reads nothing beyond its tables."""
 
 import numpy as np
 import pytest

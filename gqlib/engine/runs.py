@@ -393,8 +393,8 @@ def _fast_run(
         )
     if code == LOST:
         raise ValueError(
-            f"coder of {environment.name!r} met a state that is not of its box or size, or gives a feature that it does "
-            "not have, or one twice; it should give different numbers below its size for every state"
+            f"coder of {environment.name!r} met a state that is not of its box or size, or gives a feature that it "
+            "does not have, or one twice; it should give different numbers below its size for every state"
         )
     return steps, returns, int(code), weights[:, 0].copy(), weights[:, 2].copy()
 
