@@ -24,10 +24,12 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.control.engine import grid_of
 from gqlib.control.tile_tables import TileTable, tile_table
+from gqlib.engine._kernel import LOST, NO_STATE
 from gqlib.engine._records import Codes
 from gqlib.fast import COMPILE
 from gqlib.fast._car import natural
 from gqlib.fast._jit import COMPILED, is_jitted, njit
+from gqlib.fast._sound import finite
 
 __all__ = ["CarTable", "Features", "Tiles"]
 
@@ -156,7 +158,7 @@ def _tile_functions(
     @njit(forceinline=True, **OPTIONS)
     def fine(grid: Any, x: Any, i: Any) -> Any:
         value = (x - grid[3 * i]) * grid[3 * i + 1]
-        value = value if value > 0.0 else 0.0  # NaN becomes zero too: nothing leaves the table
+        value = value if value > 0.0 else 0.0  # NaN becomes zero too: nothing leaves the table before it is told
         top = grid[3 * i + 2]
         return natural(np.int64(value if value < top else top))
 
@@ -166,7 +168,7 @@ def _tile_functions(
         cell = natural(0)
         for i in range(axes):
             cell = cell * sides[i] + fine(grid, seen[i], i)
-        return natural(cell * width)
+        return natural(cell * width) if finite(seen) else NO_STATE
 
     @njit(forceinline=True, **OPTIONS)
     def computed(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
@@ -182,7 +184,7 @@ def _tile_functions(
             index = active[row + k] * actions
             for a in range(actions):
                 active[row + a * tilings + k] = index + a
-        return row
+        return row if finite(seen) else NO_STATE
 
     @njit(forceinline=True, **OPTIONS)
     def dot(active: Any, row: Any, a: Any, b: Any) -> Any:
@@ -254,16 +256,18 @@ def _feature_functions(fill: Any, size: int, count: int, actions: int) -> tuple[
 
     @njit(**OPTIONS)
     def locate(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
+        if not finite(state):
+            return NO_STATE
         row = slot * width
         out = active[row : row + count]
         fill(data, state, out)
         for k in range(count - 1, -1, -1):
             index = out[k]
             if index < 0 or index >= size:
-                return -1
+                return LOST
             for other in range(k):
                 if out[other] == index:
-                    return -1
+                    return LOST
         for k in range(count):
             index = out[k] * actions
             for a in range(actions - 1, -1, -1):
@@ -334,12 +338,15 @@ def _car_functions(tilings: int, width: int, edges_x: int, edges_v: int, observe
     @njit(forceinline=True, **OPTIONS)
     def locate(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
         x, v = observe(data, state)
-        i = natural(np.int64(x * grid[0] + grid[1]))
+        if not finite((x, v)):
+            return NO_STATE
+        i, j = natural(np.int64(x * grid[0] + grid[1])), natural(np.int64(v * grid[2] + grid[3]))
+        if not (x >= grid[4] and i < edges_x - 1 and v >= grid[first_v] and j < cells):
+            return LOST  # not a place of the car
         if x < grid[4 + i]:
             i -= 1
         elif x >= grid[5 + i]:
             i += 1
-        j = natural(np.int64(v * grid[2] + grid[3]))
         if v < grid[first_v + j]:
             j -= 1
         elif v >= grid[first_v + j + 1]:
