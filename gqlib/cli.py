@@ -133,6 +133,8 @@ def _parser() -> argparse.ArgumentParser:
     bench = command(_bench, "measure the engine, as ratios; ends with 1 if a bar is missed")
     bench.add_argument("--json", action="store_true", help="print JSON instead of a table")
     bench.add_argument("--repeats", type=_whole, default=7, metavar="N", help="measurements, of which the best counts")
+    bench.add_argument("--costs", type=Path, metavar="FILE", help="measure each learner's step only, and write FILE")
+    bench.add_argument("--peers", type=Path, metavar="FILE", help="measure other libraries' steps only, and write FILE")
     return parser
 
 
@@ -415,6 +417,11 @@ def _told(claim: Claim) -> str:
 
 
 def _bench(arguments: argparse.Namespace) -> int:
-    from gqlib.bench.engine import bench
+    from gqlib.bench.costs import write_costs
+    from gqlib.bench.engine import Printer, bench
+    from gqlib.bench.peers import write_peers
 
-    return bench(arguments.repeats, as_json=arguments.json)
+    asked = [(write, path) for write, path in ((write_costs, arguments.costs), (write_peers, arguments.peers)) if path]
+    for write, path in asked:
+        print(f"written to {write(path, arguments.repeats, Printer())}")
+    return 0 if asked else bench(arguments.repeats, as_json=arguments.json)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from gqlib import FiniteMDP
+from gqlib._validate import Diverged
 from gqlib.control.agent import Agent, TileCoder
 from gqlib.control.gym import GymSetting, evaluate, gym_runs, play, tile_coder
+from gqlib.control.vector import play_side_by_side
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import corrected_gq_step
 from gqlib.sweeps.results import collect
@@ -307,6 +309,89 @@ def test_an_environment_that_goes_wrong_is_told_and_leaves_no_trace(step, told):
         play(Wrong(), agent, 5, seed=0)
     assert agent.steps == 6
     assert not agent.trace.any()
+
+
+class NoNumber(Corridor):
+    """The third step of the second episode, which is cut off after five, returns what is no number."""
+
+    def __init__(self, state=0.0, reward=-1.0, first=0.0):
+        self.given, self.resets = (state, reward, first), -1
+
+    def reset(self, seed=None):
+        self.resets += 1
+        return super().reset(seed)[0] + self.given[2] * self.resets, {}
+
+    def step(self, action):
+        seen, reward, *ends = super().step(0)
+        wrong = self.resets == 1 and self.age == 3
+        return (seen + self.given[0], self.given[1], *ends) if wrong else (seen, reward, *ends)
+
+
+def swallowing(state):
+    return np.eye(2) if state > 0.5 else 2 * np.eye(2)  # takes NaN for a small number
+
+
+class Blind:
+    """A learner of one's own that looks at nothing."""
+
+    learned = 0
+
+    def act(self, state):
+        return 0
+
+    def learn(self, *seen, terminated):
+        self.learned += 1
+
+    def end_episode(self):
+        pass
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", ["coder", "function", "own", "watched"])
+def test_a_state_that_is_no_number_is_the_environments_error(kind, value):
+    """With a coder, a function that would not notice, a learner that does not look; and where nobody learns."""
+
+    def go(env):
+        if kind == "watched":
+            return evaluate(env, None, 3, seed=0, policy=lambda state: 0)
+        coder = TileCoder([0.0], [1.0], 2, size=64)
+        agent = Blind() if kind == "own" else Agent(coder if kind == "coder" else swallowing, np.random.default_rng(0))
+        return play(env, agent, 3, seed=0)
+
+    assert go(NoNumber()).lengths.tolist() == [5, 5, 5]
+    third = r"in episode 1 \(from 0\), after 3 steps; it should be finite"
+    for wrong, told in (
+        (NoNumber(state=value), rf"env NoNumber returned the state array.* {third}"),
+        (NoNumber(reward=value), rf"env NoNumber returned the reward {value} {third}"),
+        (NoNumber(first=value), r"env NoNumber returned the state array.* in episode [01] \(from 0\), after 0 steps"),
+    ):
+        with pytest.raises(ValueError, match=told) as raised:
+            go(wrong)
+        assert not isinstance(raised.value, Diverged)  # which a sweep would count as a result
+
+
+def test_features_that_are_no_numbers_are_no_divergence():
+    agent = Agent(lambda state: np.array([[1.0, state], [0.0, 1.0]]), np.random.default_rng(0))
+    agent.act(0.5)
+    with pytest.raises(ValueError, match=r"^features of nan are not all finite; state and") as raised:
+        agent.act(np.nan)
+    assert not isinstance(raised.value, Diverged)
+
+
+def test_agents_side_by_side_tell_whose_environment_returned_no_number():
+    import gymnasium
+
+    class Box(NoNumber, gymnasium.Env):
+        observation_space, action_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,)), gymnasium.spaces.Discrete(2)
+
+        def reset(self, seed=None, options=None):
+            return super().reset(seed)
+
+    for wrong, told in (({"state": np.nan}, r"the state array\(\[nan\]"), ({"reward": np.inf}, "the reward inf")):
+        envs = gymnasium.vector.SyncVectorEnv([Box, lambda wrong=wrong: Box(**wrong)])
+        agents = [Agent(TileCoder([0.0], [1.0], 2, size=64), np.random.default_rng(run)) for run in range(2)]
+        with pytest.raises(ValueError, match=told + r".* in episode 1 \(from 0\), after 3 steps; it should be finite"):
+            play_side_by_side(envs, agents, 3, seed=0)
 
 
 def test_an_old_reset_and_many_environments_are_refused():

@@ -3,14 +3,16 @@
 import json
 import sys
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from types import ModuleType
 
 import gymnasium
 import pytest
 
-from gqlib.bench import agents, general, plain
+from gqlib.bench import agents, costs, general, peers, plain
 from gqlib.bench import engine as bench
 from gqlib.control import run_control
+from gqlib.experiments.today_control import ROWS
 
 SMALL = replace(bench.BASE, episodes=1, max_steps=60, p=512)
 
@@ -88,7 +90,7 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     monkeypatch.setattr(bench, "best", lambda work, repeats, clock=None: 10.0 * repeats)
     monkeypatch.setattr(bench, "side_by_side", lambda works, repeats: dict.fromkeys(works, 10.0 * repeats))
     monkeypatch.setattr(general, "CLASSIC", {"cart-pole": replace(general.CLASSIC["cart-pole"], episodes=1)})
-    monkeypatch.setattr(agents, "peer_loop", lambda: lambda: 1)
+    monkeypatch.setattr(peers, "loop_of", lambda name: (lambda: 1, "7") if name == "MushroomRL" else (None, "away"))
     monkeypatch.setattr(bench, "two_workers", lambda repeats: 1.2)
     monkeypatch.setattr(bench, "two_copies", lambda repeats: 1.5)
     monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 200.0}})
@@ -103,7 +105,10 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     assert rows[-1] == ("open", bench.OPENING, 0.5)
     assert result["times"]["compiled"] == 50.0
     assert result["times"]["plain NumPy loop"] == 30.0  # what takes long is measured three times at most
-    assert result["ratios"]["peer / agent"] == 30.0 / 50.0
+    assert result["ratios"]["MushroomRL / agent"] == 30.0 / 50.0
+    assert "gymnax / general" not in result["ratios"]
+    assert [row[1] for row in rows if row[0] == "absent"] == ["gymnax: away"]
+    assert result["peers"] == {"MushroomRL": "7", "gymnax": "away"}
     assert result["ratios"]["two workers / two copies"] == 1.2 / 1.5
     assert set(result["ratios"]) <= set(bench.TARGETS)
 
@@ -177,16 +182,61 @@ def test_agents_and_loops_take_the_steps_that_are_counted(place):
     assert learning() == learning() == 30
 
 
-def test_a_peer_of_another_version_is_left_out_with_a_warning(monkeypatch):
-    """An installed package must not end the benchmark because it has moved its names."""
-    monkeypatch.setitem(sys.modules, "mushroom_rl", ModuleType("mushroom_rl"))
-    monkeypatch.setattr(agents, "find_spec", lambda name: True)
-    with pytest.warns(UserWarning, match="MushroomRL is left out"):
-        assert agents.peer_loop(5) is None
+@pytest.mark.parametrize(("name", "module"), [("MushroomRL", "mushroom_rl"), ("gymnax", "gymnax")])
+def test_a_peer_that_is_not_there_or_has_moved_its_names_is_left_out_with_a_reason(monkeypatch, name, module):
+    """An installed package must not end the benchmark because it is another version."""
+
+    def absent(package):
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(peers, "version", absent)
+    assert peers.loop_of(name) == (None, f"not installed (pip install {peers.PEERS[name].package})")
+    monkeypatch.setattr(peers, "version", lambda package: "99")
+    monkeypatch.setitem(sys.modules, module, ModuleType(module))
+    monkeypatch.setitem(sys.modules, "jax", ModuleType("jax"))
+    loop, told = peers.loop_of(name)
+    assert loop is None
+    assert told.startswith("left out, its version has other names")
 
 
-def test_without_the_peer_its_row_is_left_out():
-    assert (agents.peer_loop(5) is None) == (agents.find_spec("mushroom_rl") is None)
+def test_what_is_absent_is_said_in_a_line_of_its_own(capsys):
+    tell = bench.Printer()
+    tell("time", "agent", 3.0)
+    tell("absent", "gymnax: not installed (pip install gymnax)", 0.0)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["not measured", "  gymnax: not installed (pip install gymnax)"]
+
+
+def test_peers_are_written_with_versions_and_month(monkeypatch, tmp_path):
+    made = {name: (lambda name=name: len(name)) for name in peers.PEERS}
+    monkeypatch.setattr(peers, "loop_of", lambda name: (made[name], "1.2"))
+    monkeypatch.setattr(peers.time, "strftime", lambda form: "2001-02" if form == "%Y-%m" else None)
+    counted = {}
+
+    def times(works, repeats):
+        counted.update(works)
+        return {name: 50.0 * (1 + k) for k, name in enumerate(works)} if repeats == 3 else None
+
+    monkeypatch.setattr(peers, "side_by_side", times)
+    found = json.loads(peers.write_peers(tmp_path / "peers.json", 3).read_text(encoding="utf-8"))
+    assert found["measured"] == "2001-02"
+    assert found["versions"] == {"MushroomRL": "1.2", "gymnax": "1.2"}
+    assert found["relative"]["engine, Sarsa(λ)"] == 1.0
+    assert found["relative"]["gymnax"] == 7.0
+    assert set(found["relative"]) == set(counted)
+    assert counted["MushroomRL"]() == 10
+
+
+def test_costs_are_relative_to_sarsa_and_name_every_learner_of_the_chapter(monkeypatch, tmp_path):
+    settings = costs.learners()
+    assert {(one.learner, one.target, one.sigma) for one in settings.values()} == {
+        (row.learner, row.target, row.sigma) for row in ROWS.values()
+    }
+    monkeypatch.setattr(costs, "side_by_side", lambda works, repeats: {name: 8.0 + len(name) for name in works})
+    monkeypatch.setattr(costs.general, "without_learning", lambda setting: lambda: 1)
+    found = json.loads(costs.write_costs(tmp_path / "costs.json", 2).read_text(encoding="utf-8"))
+    assert found["relative"] == {name: round((8 + len(name)) / 16, 2) for name in [*settings, costs.BARE]}
+    assert found["setting"] == costs.NUMBERS
 
 
 def test_the_plain_sparse_loop_learns(monkeypatch):

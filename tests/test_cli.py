@@ -379,6 +379,11 @@ def test_the_benchmark_gets_its_options_and_gives_its_code(monkeypatch: pytest.M
     monkeypatch.setattr("gqlib.bench.engine.bench", bench)
     assert run("bench") == run("bench", "--repeats", "2", "--json") == 1
     assert called == [(7, False), (2, True)]
+    for name in ("costs", "peers"):
+        write = f"gqlib.bench.{name}.write_{name}"
+        monkeypatch.setattr(write, lambda path, repeats, tell, name=name: called.append((name, path, repeats)) or path)
+    assert run("bench", "--costs", "a.json", "--peers", "b.json", "--repeats", "3") == 0
+    assert called[2:] == [("costs", Path("a.json"), 3), ("peers", Path("b.json"), 3)]
 
 
 # The command with a sweep of 500 tasks in place of fig2: long enough to be interrupted.

@@ -10,17 +10,18 @@ from numba import njit
 
 from gqlib.control import ControlSetting, run_control
 from gqlib.domains.random_walk import random_walk
-from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, environments, run, run_setting
+from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, _kernel, environments, run, run_setting
 from gqlib.engine import runs as runs_module
 from gqlib.engine.coders import CarTable
 from gqlib.engine.learners import LEARNERS
 from gqlib.fast._jit import COMPILED
+from gqlib.fast._sound import finite
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
 from gqlib.learners.corrected import corrected_gq_step
 from gqlib.seeds import START, words
 from gqlib.sweeps.results import collect
 from gqlib.sweeps.store import Store
-from gqlib.sweeps.sweep import Experiment, run_sweep
+from gqlib.sweeps.sweep import Experiment, SweepError, run_sweep
 from gqlib.tiles3 import IHT, tiles
 
 CAR = environments.mountain_car(p=512)
@@ -360,9 +361,9 @@ def test_indices_are_looked_up_or_computed_with_the_same_result():
         there = computed(buffer, codes.grid, (), tuple(state), k % 2)
         wanted = [index * 3 + a for a in range(3) for index in coder.indices(tuple(state))]
         assert codes.active[row : row + 24].tolist() == buffer[there : there + 24].tolist() == wanted
-    for state in ((np.nan, np.inf), (-np.inf, np.nan)):
-        row, there = table(codes.active, codes.grid, (), state, 0), computed(buffer, codes.grid, (), state, 0)
-        assert codes.active[row : row + 24].tolist() == buffer[there : there + 24].tolist()
+    for state in ((np.nan, 1.0), (0.0, np.inf), (-np.inf, np.nan)):
+        for locate in (table, computed):
+            assert locate(codes.active if locate is table else buffer, codes.grid, (), state, 0) == _kernel.NO_STATE
 
 
 def test_features_out_of_range_do_not_reach_memory():
@@ -382,6 +383,94 @@ def test_features_out_of_range_do_not_reach_memory():
 
     with pytest.raises(ValueError, match="or one twice"):
         run(Environment(*own(), 2, Features(twice, size=10, active=2)), "sarsa", runs=1, seed=0, episodes=3)
+
+
+# States and rewards that are no numbers
+
+IN_A_BOX = Tiles((0.0, 0.0), (1.0, 1.0), (2, 2), 2)
+TOO_FINE_FOR_A_TABLE = Tiles((0.0, 0.0), (1.0, 1.0), (200, 200), 2)
+
+
+@njit
+def _one_of_two(data, state, out):
+    out[0] = 1 if state[1] > 0.5 else 0  # NaN would be taken for 0, and infinity for 1
+
+
+@njit
+def _begun(data, stream):
+    return 0.0, data[0]
+
+
+@njit
+def _counted(data, state, action, stream):
+    place = state[0] + 0.125
+    ends = place >= 1.0
+    return (place, data[2] if place == data[1] else 0.0), data[3] if place == data[1] else -1.0, ends
+
+
+def faulty(coder, first=0.0, place=0.5, seen=0.0, reward=-1.0, observe=environments._as_it_is):
+    """Eight steps an episode; at a place, in step 8·place, it returns the given numbers."""
+    data = (first, place, seen, reward)
+    return Environment(_begun, _counted, 2, coder, observe, data=data, name="faulty")
+
+
+CODERS = [IN_A_BOX, TOO_FINE_FOR_A_TABLE, Features(_one_of_two, size=2)]
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("coder", CODERS if COMPILED else CODERS[:2], ids=["table", "computed", "own"])
+def test_a_state_that_is_no_number_is_told_with_its_place(coder, engine):
+    numbers = {"runs": 2, "seed": 0, "episodes": 3, "lam": 0.5, "engine": engine, "first_run": 4}
+    assert run(faulty(coder), "sarsa", **numbers).steps.tolist() == [[8, 8, 8]] * 2
+    for value in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, in run 4, episode 0 .* after 4 steps"):
+            run(faulty(coder, seen=value), "sarsa", **numbers)
+        with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, in run 4, episode 0 .* after 0 steps"):
+            run(faulty(coder, first=value), "sarsa", **numbers)
+        with pytest.raises(ValueError, match=r"^reward of 'faulty' is not finite, in run 4, .* after 4 steps; its"):
+            run(faulty(coder, reward=value), "sarsa", **numbers)
+    # The last state of an episode has no features, so nothing depends on it.
+    assert run(faulty(coder, place=1.0, seen=np.nan), "sarsa", **numbers).steps.tolist() == [[8, 8, 8]] * 2
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_a_coder_is_held_to_what_it_observes(engine):
+    @njit
+    def observe(data, state):
+        return state[0], np.log(state[0] - 0.25) if state[0] > 0.0 else 0.0  # −∞ after two steps, NaN after one
+
+    with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, .* after 1 steps;"):
+        run(faulty(IN_A_BOX, observe=observe), "sarsa", runs=1, seed=0, episodes=1, engine=engine)
+
+
+def test_a_place_that_is_none_of_the_cars_does_not_reach_memory():
+    for first in (-7.0, 1e9, 0.2):
+        with pytest.raises(ValueError, match=r"^coder of 'faulty' has no place for the state"):
+            run(faulty(CarTable(512), first=first), "sarsa", runs=1, seed=0, episodes=1)
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, .* after 0 steps;"):
+            run(faulty(CarTable(512), first=value), "sarsa", runs=1, seed=0, episodes=1)
+
+
+def test_a_failure_of_the_environment_is_recorded_and_the_rest_is_finished(tmp_path, monkeypatch):
+    module = ModuleType("faulty_environments")
+    module.sound, module.faulty = lambda: faulty(IN_A_BOX), lambda: faulty(IN_A_BOX, seen=np.nan)
+    monkeypatch.setitem(sys.modules, "faulty_environments", module)
+    settings = tuple(EngineSetting(f"faulty_environments:{name}", "sarsa", episodes=2) for name in ("faulty", "sound"))
+    study = Experiment("faulty", "one of two", "gqlib.engine.runs:engine_runs", settings, runs=1, seed=1, version="1")
+    with pytest.raises(SweepError, match=r"faulty_environments:faulty[\s\S]*state of 'faulty' is not finite, in run 0"):
+        run_sweep(study, Store(tmp_path), workers=1, progress=False)
+    sound = replace(study, settings=settings[1:])
+    assert run_sweep(sound, Store(tmp_path), workers=1, progress=False).found == 1
+
+
+def test_compiled_and_plain_say_the_same_of_what_is_finite():
+    compiled = njit(lambda state: finite(state))
+    for state in (3, True, 0.5, np.nan, np.inf, (), (1,), (1, 2.0), (1, -np.inf), (0.0, (np.nan, 1)), np.zeros(3),
+                  np.array([0.0, np.nan]), np.arange(3), np.float32(np.inf)):  # fmt: skip
+        assert compiled(state) == finite(state), state
+    assert not finite((1, (2.0, np.nan)))
+    assert finite((1, (2.0, 3)))
 
 
 # One's own

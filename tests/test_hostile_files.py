@@ -290,6 +290,8 @@ def test_a_pipe_or_a_device_is_not_read(tmp_path):
     for name in ("x.npz", "y.npz", "z.npz"):
         with pytest.raises(DamagedFile, match=f"{name}: cannot be read"):
             load_results(tmp_path / name)
+        with pytest.raises(DamagedFile, match=f"{name}: cannot be read"):
+            Store(tmp_path).has(name.removesuffix(".npz"), {})
 
 
 def dataset_header(**changes: object) -> dict[str, object]:

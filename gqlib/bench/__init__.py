@@ -2,7 +2,9 @@
 
 ``engine``      the control engine, and the command
 ``general``     the general engine
-``agents``      agents in Gymnasium's environments, and a peer's
+``agents``      agents in Gymnasium's environments
+``peers``       other libraries, where they are installed
+``costs``       a step of each learner beside Sarsa(λ)
 ``plain``       what one writes in an hour: the rivals
 ``prediction``  policy evaluation
 ``matrices``    A_σ against dense solves

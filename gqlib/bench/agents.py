@@ -1,16 +1,13 @@
-"""Agents in Gymnasium's environments: beside the environment alone, a plain loop in Python, and a peer's loop.
+"""Agents in Gymnasium's environments: beside the environment alone and a plain loop in Python.
 
 A step is everything that happens in one: the environment, the features, the choice and the learning. All use eight
-tilings of the same box. The plain loop is `plain.gymnasium_steps`, Sarsa(λ) with tiles3; the peer is MushroomRL, whose
-true online Sarsa(λ) runs in the loop of its own mountain car example, where that library is installed. Its trace is
-dense, so it is measured where it is shown: with hundreds of features, not with tens of thousands.
+tilings of the same box. The plain loop is `plain.gymnasium_steps`, Sarsa(λ) with tiles3; for others' loops see
+`gqlib.bench.peers`.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,63 +95,3 @@ def plain_loop(place: Place, steps: int = FEW_STEPS) -> Callable[[], int]:
     20
     """
     return lambda: gymnasium_steps(steps, place.name, box=place.box, sides=place.sides, alpha=ALPHA)
-
-
-def peer_loop(steps: int = FEW_STEPS) -> Callable[[], int] | None:
-    """True online Sarsa(λ) of MushroomRL, in its own loop on MountainCar; None where that is not installed.
-
-    The loop is that of its versions 1; where another is installed a warning says so, and nothing is measured.
-
-    Examples
-    --------
-    >>> loop = peer_loop(20)
-    >>> loop is None or loop() == 20
-    True
-    """
-    if find_spec("mushroom_rl") is None:
-        return None
-    try:
-        return _mushroom_loop(steps)
-    except (ImportError, TypeError, AttributeError) as error:
-        warnings.warn(f"MushroomRL is left out, its version has other names than versions 1: {error}", stacklevel=2)
-        return None
-
-
-def _mushroom_loop(steps: int) -> Callable[[], int]:
-    from mushroom_rl.algorithms.value import TrueOnlineSARSALambda
-    from mushroom_rl.core import Core, Environment, MDPInfo
-    from mushroom_rl.features import Features
-    from mushroom_rl.features.tiles import Tiles
-    from mushroom_rl.policy import EpsGreedy
-    from mushroom_rl.utils import spaces
-    from mushroom_rl.utils.parameters import Parameter
-
-    place = PLACES["MountainCar"]
-    env = _made(place)
-    count, low, high = int(env.action_space.n), env.observation_space.low, env.observation_space.high
-
-    class Adapted(Environment):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__(MDPInfo(spaces.Box(low, high), spaces.Discrete(count), 1.0, 10_000))
-
-        def reset(self, state: Any = None) -> Any:
-            return env.reset()[0]
-
-        def step(self, action: Any) -> Any:
-            seen, reward, ended, cut, _ = env.step(int(action[0]))
-            return seen, reward, ended or cut, {}
-
-    features = Features(tilings=Tiles.generate(TILINGS, [place.sides] * len(low), low, high))
-    shapes = {"input_shape": (features.size,), "output_shape": (count,), "n_actions": count}
-    car = Adapted()
-    agent = TrueOnlineSARSALambda(
-        car.info, EpsGreedy(epsilon=Parameter(0.1)), Parameter(ALPHA / TILINGS), 0.9, features=features,
-        approximator_params=shapes,
-    )  # fmt: skip
-    core = Core(agent, car)
-
-    def work() -> int:
-        core.learn(n_steps=steps, n_steps_per_fit=1, quiet=True)
-        return steps
-
-    return work

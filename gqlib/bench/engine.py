@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from gqlib.bench import agents, general, plain
+from gqlib.bench import agents, general, peers, plain
 from gqlib.bench.matrices import cost_of_a
 from gqlib.bench.prediction import prediction_ratios
 from gqlib.bench.store import seconds_to_open
+from gqlib.bench.timing import Tell, side_by_side
 from gqlib.control.engine import one_run, streams_of, world_of
 from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import tile_table
@@ -34,10 +35,8 @@ from gqlib.fast._control import FLUSH_BELOW
 SEED = 1
 BASE = ControlSetting(alpha=0.0005, episodes=40)
 DENSE_SIZES = (512, 2048, 16384)
-PEER = "MushroomRL, true online Sarsa, MountainCar"
+BARE_CAR = "the same without learning, mountain car"
 OPENING, OPENING_BOUND = "seconds to open a store of 30,000 runs", 2.0
-
-Tell = Callable[[str, str, float], Any]  # called with the kind of a row, its name and its value
 
 # name: (what is measured, bound, whether the ratio should be at least or at most that)
 TARGETS = {
@@ -57,7 +56,8 @@ TARGETS = {
         )
         for name in agents.PLACES
     },
-    "peer / agent": ("MushroomRL's own true online Sarsa(lambda) loop / agent, MountainCar", None, ""),
+    "MushroomRL / agent": ("MushroomRL's own true online Sarsa(lambda) loop / agent, MountainCar", None, ""),
+    "gymnax / general": ("gymnax's car alone, in JAX / general engine without learning", None, ""),
     "reference / NumPy": ("checked reference / plain NumPy loop, p = 1024", None, ""),
     "NumPy / compiled": ("plain NumPy loop / compiled, p = 1024", 100.0, "at least"),
     "dense / lazy, p = 512": ("plain Numba loop, dense trace / compiled, p = 512", 3.0, "at least"),
@@ -84,25 +84,6 @@ def best(work: Callable[[], int], repeats: int, clock: Callable[[], float] = tim
         steps = work()
         least = min(least, (clock() - begin) / steps)
     return 1e9 * least
-
-
-def side_by_side(works: dict[str, Callable[[], int]], repeats: int) -> dict[str, float]:
-    """Nanoseconds per step of each, the lowest of several measurements, taken in turn.
-
-    Examples
-    --------
-    >>> sorted(side_by_side({"one": lambda: 1, "two": lambda: 2}, 1))
-    ['one', 'two']
-    """
-    for work in works.values():
-        work()  # fills the caches
-    least = dict.fromkeys(works, math.inf)
-    for _ in range(repeats):
-        for name, work in works.items():
-            begin = time.process_time()
-            steps = work()
-            least[name] = min(least[name], (time.process_time() - begin) / steps)
-    return {name: 1e9 * value for name, value in least.items()}
 
 
 def learning(setting: ControlSetting) -> Callable[[], int]:
@@ -194,12 +175,13 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
     repeats : int
         Number of measurements, of which the best counts.
     tell : callable
-        Called with every row as soon as it is measured: its kind ("time", "ratio", "flush", "open"), name and value.
+        Called with every row as soon as it is measured: its kind ("time", "ratio", "flush", "open"), name and value;
+        and with "absent", a peer and why it is not measured, and 0.
 
     Returns
     -------
     dict
-        "times", "ratios" (by the names in `TARGETS`), "flush" and "engine_version".
+        "times", "ratios" (by the names in `TARGETS`), "flush", "engine_version" and the versions of "peers".
     """
     soft = replace(BASE, target="epsilon-greedy")
     noisy = replace(BASE, sigma_noise=0.01)
@@ -242,8 +224,13 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
         both = {"environment alone": agents.environment_alone(place), "agent": agents.agent_in(place)}
         clock({f"{what}, {name}": work for what, work in both.items()}, repeats)
         clock({f"plain sparse Sarsa loop, {name}": agents.plain_loop(place)}, few)
-    peer = agents.peer_loop()
-    clock({} if peer is None else {PEER: peer}, few)
+    versions: dict[str, str] = {}
+    for name in peers.PEERS:
+        loop, versions[name] = peers.loop_of(name)
+        if loop is None:
+            tell("absent", f"{name}: {versions[name]}", 0.0)
+        else:
+            clock({f"{name}, mountain car": loop}, few)
     ratios: dict[str, float] = {}
 
     def add(name: str, value: float) -> None:
@@ -264,8 +251,10 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
         agent = times[f"agent, {name}"]
         add(f"agent / environment, {name}", agent / times[f"environment alone, {name}"])
         add(f"plain / agent, {name}", times[f"plain sparse Sarsa loop, {name}"] / agent)
-    if PEER in times:
-        add("peer / agent", times[PEER] / times["agent, MountainCar"])
+    for name, ours in (("MushroomRL / agent", "agent, MountainCar"), ("gymnax / general", BARE_CAR)):
+        theirs = f"{name.partition(' / ')[0]}, mountain car"
+        if theirs in times:
+            add(name, times[theirs] / times[ours])
     add("reference / NumPy", times["checked reference"] / times["plain NumPy loop"])
     add("NumPy / compiled", times["plain NumPy loop"] / times["compiled"])
     for p in DENSE_SIZES:
@@ -281,11 +270,13 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
     flush = flush_rule(tell=tell)
     opening = seconds_to_open(few)
     tell("open", OPENING, opening)
-    return {"engine_version": ENGINE_VERSION, "times": times, "ratios": ratios, "flush": flush, OPENING: opening}
+    found = {"engine_version": ENGINE_VERSION, "times": times, "ratios": ratios, "flush": flush, "peers": versions}
+    return found | {OPENING: opening}
 
 
 HEADS = {
     "time": "nanoseconds per step",
+    "absent": "not measured",
     "ratio": "ratios",
     "flush": f"nanoseconds per step, flushed when c is below ... (chosen: {FLUSH_BELOW:g})",
     "open": "the store",
@@ -300,6 +291,8 @@ def as_text(kind: str, name: str, value: float) -> str:
     >>> " ".join(as_text("ratio", "learning / bare", 2.1).split())
     'compiled learning step / bare loop without learning 2.10 at most 1.7: NO'
     """
+    if kind == "absent":
+        return f"  {name}"
     if kind == "ratio":
         text, bound, sense = TARGETS[name]
     else:
@@ -324,12 +317,13 @@ def missed(result: dict[str, Any]) -> list[str]:
     ]
 
 
-class _Printer:
+class Printer:
     """Prints every row as it comes, and a head before the first of a kind."""
 
     kind = ""
 
     def __call__(self, kind: str, name: str, value: float) -> None:
+        """Print a row."""
         if kind != self.kind:
             print(f"{'' if not self.kind else chr(10)}{HEADS[kind]}")
             self.kind = kind
@@ -338,7 +332,7 @@ class _Printer:
 
 def bench(repeats: int, *, as_json: bool) -> int:
     """Measure and print: rows as they come, or JSON at the end. Returns 1 if a bar is missed, otherwise 0."""
-    result = measure(repeats) if as_json else measure(repeats, _Printer())
+    result = measure(repeats) if as_json else measure(repeats, Printer())
     bad = missed(result)
     print(json.dumps(result | {"missed": bad}, indent=2) if as_json else _verdict(bad))
     return 1 if bad else 0

@@ -11,6 +11,7 @@ from gqlib import _validate as check
 from gqlib._validate import Array, Diverged
 from gqlib.control.features import Coder, Rows
 from gqlib.fast import _agent
+from gqlib.fast._sound import finite
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import corrected_gq_step
 from gqlib.rules import DIVERGED_ABOVE, tied
@@ -48,6 +49,8 @@ class Dense:
         if phi.ndim != 2 or (self.arrays and phi.shape[1] != len(self.theta)):
             size = len(self.theta) if self.arrays else "d"
             raise ValueError(f"features returned shape {phi.shape}; it should be (actions, {size})")
+        if not finite(phi):  # no fault of the weights, and so no divergence
+            raise ValueError(f"features of {check.brief(state)} are not all finite; state and features should be")
         if not self.arrays:
             self.arrays = {name: np.zeros(phi.shape[1]) for name in ("theta", "omega", "trace")}
         return phi

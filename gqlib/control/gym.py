@@ -20,8 +20,9 @@ from gqlib import seeds
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array, Diverged
 from gqlib.control.agent import Agent
-from gqlib.control.features import TableCoder, TileCoder
+from gqlib.control.features import Coder, TableCoder, TileCoder
 from gqlib.control.setting import TARGETS, TargetPolicy
+from gqlib.fast._sound import finite
 from gqlib.stats._told import told_mean
 from gqlib.sweeps.progress import showing
 from gqlib.sweeps.setting import Setting
@@ -302,6 +303,8 @@ def play(
         On Ctrl-C (it is a KeyboardInterrupt), with the episodes that were finished; the agent has ended its episode.
     DivergedPlay
         If the weights overflow (it is a ValueError), likewise.
+    ValueError
+        Also if the environment returns a state or a reward that is no finite number, with the episode and the step.
 
     Examples
     --------
@@ -395,10 +398,13 @@ def _played(
     budget, total = _budget(episodes, steps, callback)
     log, taken, counts_steps = _Log(), 0, budget.steps <= budget.episodes
     step, advanced = env.step, getattr(learner, "_advance", None)
+    coded = isinstance(getattr(learner, "features", None), Coder)  # and a coder refuses a state, at no cost
+    next_state: Any = 0  # none yet
     try:
         with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
             while not budget.over(log, taken):
                 state = _first(env.reset(seed=None if log.returns else seed))
+                _hold(env, state, 0.0, log)
                 action, ended, cut = choose(state), False, False
                 while not (ended or cut) and taken < budget.steps:
                     answer = step(action)
@@ -407,6 +413,8 @@ def _played(
                         reward = float(reward)
                     except (TypeError, ValueError):
                         raise _not_a_step(answer) from None
+                    if not (coded and reward - reward == 0.0):
+                        _hold(env, next_state, reward, log, 1)
                     if advanced is not None:
                         next_action = advanced(state, action, reward, next_state, terminated=bool(ended))
                     else:
@@ -425,6 +433,8 @@ def _played(
         if learner is not None:
             learner.end_episode()
         if not isinstance(error, KeyboardInterrupt | Diverged):
+            if coded and isinstance(error, ValueError):
+                _hold(env, next_state, 0.0, log, 1, error)
             raise
         kind = Interrupted if isinstance(error, KeyboardInterrupt) else DivergedPlay
         raise kind(str(error), log.played()) from error
@@ -437,6 +447,16 @@ def _first(answer: Any) -> Any:
         wanted = "the first state and a dict, as gymnasium.Env.reset does"
         raise ValueError(f"env.reset returned {check.brief(answer)}; it should return {wanted}")
     return answer[0]
+
+
+def _hold(env: Any, state: Any, reward: float, log: _Log, more: int = 0, cause: Exception | None = None) -> None:
+    """Refuse a state or a reward that is no number: an error of the environment, where divergence is the learner's."""
+    for name, value in (("state", state), ("reward", reward)):
+        if not finite(value):
+            known = getattr(getattr(env, "spec", None), "id", None) or type(env).__name__
+            where = f"in episode {len(log.returns)} (from 0), after {log.length + more} steps"
+            told = f"env {known} returned the {name} {check.brief(value)} {where}; it should be finite"
+            raise ValueError(told) from cause
 
 
 def _not_a_step(answer: Any) -> ValueError:

@@ -13,7 +13,8 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.agent import Agent
-from gqlib.control.gym import Played, _able, _Log
+from gqlib.control.gym import Played, _able, _hold, _Log
+from gqlib.fast._sound import finite
 
 __all__ = ["play_side_by_side"]
 
@@ -67,10 +68,13 @@ def play_side_by_side(
     while any(len(log.returns) < episodes for log in logs):
         seen, rewards, ended, cut, info = envs.step(np.array(actions))
         arrived = list(iterate(envs.observation_space, seen))
+        sound = finite(seen) and finite(rewards)
         for i, (agent, log) in enumerate(zip(agents, logs, strict=True)):
             if len(log.returns) >= episodes:
                 continue
             over, state = bool(ended[i] or cut[i]), arrived[i]
+            if not sound:
+                _hold(envs, state, float(rewards[i]), log, 1)
             if begins[i]:  # the step that only started an episode
                 states[i], actions[i], begins[i] = state, choose[i](state), False
                 continue

@@ -33,7 +33,9 @@ from gqlib.rules import DIVERGED_ABOVE, TIE
 # A closure over functions that were handed in has no file by which Numba could find its code again: see `keep`.
 OPTIONS = COMPILE | {"cache": False}
 SMALLEST_SCALE = 1e-100  # of ω: below it, W is multiplied through
-LOST = -2  # what a run returns if a feature index was out of range
+# How a run ends, beside the episode and the step where it does; `locate` returns the first two of the negative ones.
+FINISHED, DIVERGED = 0, 1
+LOST, NO_STATE, NO_REWARD = -1, -2, -3  # an index out of range; a state, or a reward, that is no finite number
 
 
 class Parts(NamedTuple):
@@ -46,8 +48,8 @@ class Parts(NamedTuple):
         and whether it ends.
     locate, dot : function
         Of a coder: ``locate(active, grid, data, state, slot)`` is where in `active` the indices of a state begin, those
-        of action 0, then those of action 1, and so on; negative if an index is out of range. ``dot(active, row, a, b)``
-        is the inner product of the features of two actions.
+        of action 0, then those of action 1, and so on; `LOST` if an index is out of range, `NO_STATE` if the coder sees
+        what is no finite number. ``dot(active, row, a, b)`` is the inner product of the features of two actions.
     begin, before, after : function
         Of a learner.
     actions, tilings : int
@@ -112,8 +114,8 @@ def explore(greedy: Any, epsilon: Any, share: Any, actions: Any, stream: Any) ->
 
 
 @lru_cache(maxsize=64)
-def kernel_of(parts: Parts) -> Callable[..., int]:
-    """The compiled run of all episodes; it returns the episode of divergence, −1 if there is none, or `LOST`."""
+def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
+    """The compiled run of all episodes; it returns how it ended, in which episode, and after how many of its steps."""
     start, step, locate, dot, begin, before, after, actions, tilings, gradient, ridge, here, each = parts
     shape = (0,) * tilings  # whose length the compiler knows
 
@@ -144,7 +146,7 @@ def kernel_of(parts: Parts) -> Callable[..., int]:
         return actions - 1
 
     @njit(nogil=True, **OPTIONS)
-    def run(data: Any, codes: Any, memory: Any, streams: Any, sigmas: Any, rates: Any, limits: Any) -> int:
+    def run(data: Any, codes: Any, memory: Any, streams: Any, sigmas: Any, rates: Any, limits: Any) -> Any:
         # Before the loop, since a reference is counted each time an array is taken out of a tuple.
         active, grid = codes
         weights, live, steps_out, returns_out = memory
@@ -170,7 +172,7 @@ def kernel_of(parts: Parts) -> Callable[..., int]:
             state = start(data, starts)
             row = locate(active, grid, data, state, 0)
             if row < 0:
-                return LOST
+                return row, episode, 0
             for a in range(actions):
                 q[a], _ = gather(weights, active, row + a * tilings)
             greedy = greedy_of(q)
@@ -182,11 +184,14 @@ def kernel_of(parts: Parts) -> Callable[..., int]:
             steps = -max_steps
             for k in range(max_steps):
                 state, reward, done = step(data, state, action, moves)
+                if reward - reward != 0.0:
+                    return NO_REWARD, episode, k + 1
                 next_row = row
                 if not done:
                     next_row = locate(active, grid, data, state, (k + 1) & 1)
                     if next_row < 0:
-                        return LOST
+                        return next_row, episode, k + 1
+                    next_row = natural(next_row)
                 if sigma_per_step:
                     if z_used == BLOCK:
                         fill_normal(sigma_stream, z_block)
@@ -247,7 +252,7 @@ def kernel_of(parts: Parts) -> Callable[..., int]:
                     flush(weights, live, live_count, g, h / s, 0.0)
                     if ridge:
                         rescale(weights, s)
-                    return episode
+                    return DIVERGED, episode, k + 1
 
                 # theta and omega along e, then theta along features
                 g += change.trace * c
@@ -293,9 +298,9 @@ def kernel_of(parts: Parts) -> Callable[..., int]:
             mean *= sigma_decay
         if ridge:
             rescale(weights, s)
-        return -1
+        return FINISHED, steps_out.size, 0
 
-    compiled: Callable[..., int] = keep(run)
+    compiled: Callable[..., tuple[int, int, int]] = keep(run)
     return compiled
 
 

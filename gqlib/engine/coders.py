@@ -24,10 +24,13 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.control.engine import grid_of
 from gqlib.control.tile_tables import TileTable, tile_table
+from gqlib.domains.mountain_car import POSITION_MAX, POSITION_MIN, VELOCITY_MAX
+from gqlib.engine._kernel import LOST, NO_STATE
 from gqlib.engine._records import Codes
 from gqlib.fast import COMPILE
 from gqlib.fast._car import natural
 from gqlib.fast._jit import COMPILED, is_jitted, njit
+from gqlib.fast._sound import finite
 
 __all__ = ["CarTable", "Features", "Tiles"]
 
@@ -156,21 +159,25 @@ def _tile_functions(
     @njit(forceinline=True, **OPTIONS)
     def fine(grid: Any, x: Any, i: Any) -> Any:
         value = (x - grid[3 * i]) * grid[3 * i + 1]
-        value = value if value > 0.0 else 0.0  # NaN becomes zero too: nothing leaves the table
+        value = value if value > 0.0 else 0.0  # NaN becomes zero too: nothing leaves the table before it is told
         top = grid[3 * i + 2]
         return natural(np.int64(value if value < top else top))
 
     @njit(forceinline=True, **OPTIONS)
     def looked_up(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
         seen = observe(data, state)
+        if len(seen) != axes:  # of an array only a run knows; of a tuple the compiler does
+            return LOST
         cell = natural(0)
         for i in range(axes):
             cell = cell * sides[i] + fine(grid, seen[i], i)
-        return natural(cell * width)
+        return natural(cell * width) if finite(seen) else NO_STATE
 
     @njit(forceinline=True, **OPTIONS)
     def computed(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
         seen = observe(data, state)
+        if len(seen) != axes:
+            return LOST
         row = natural(slot * width)
         for k in range(tilings):
             active[row + k] = k
@@ -182,7 +189,7 @@ def _tile_functions(
             index = active[row + k] * actions
             for a in range(actions):
                 active[row + a * tilings + k] = index + a
-        return row
+        return row if finite(seen) else NO_STATE
 
     @njit(forceinline=True, **OPTIONS)
     def dot(active: Any, row: Any, a: Any, b: Any) -> Any:
@@ -254,16 +261,18 @@ def _feature_functions(fill: Any, size: int, count: int, actions: int) -> tuple[
 
     @njit(**OPTIONS)
     def locate(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
+        if not finite(state):
+            return NO_STATE
         row = slot * width
         out = active[row : row + count]
         fill(data, state, out)
         for k in range(count - 1, -1, -1):
             index = out[k]
             if index < 0 or index >= size:
-                return -1
+                return LOST
             for other in range(k):
                 if out[other] == index:
-                    return -1
+                    return LOST
         for k in range(count):
             index = out[k] * actions
             for a in range(actions - 1, -1, -1):
@@ -280,6 +289,8 @@ def _feature_functions(fill: Any, size: int, count: int, actions: int) -> tuple[
 @dataclass(frozen=True)
 class CarTable:
     """The tile coding of the paper's mountain car, with hashing and collisions: `gqlib.control.tile_tables`.
+
+    It is for states (position, velocity) in the car's box and for its three actions.
 
     Parameters
     ----------
@@ -334,12 +345,16 @@ def _car_functions(tilings: int, width: int, edges_x: int, edges_v: int, observe
     @njit(forceinline=True, **OPTIONS)
     def locate(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
         x, v = observe(data, state)
-        i = natural(np.int64(x * grid[0] + grid[1]))
+        if not finite((x, v)):
+            return NO_STATE
+        # The table ends with the box, which an environment of one's own may leave.
+        if not (POSITION_MIN <= x <= POSITION_MAX and -VELOCITY_MAX <= v <= VELOCITY_MAX):
+            return LOST
+        i, j = natural(np.int64(x * grid[0] + grid[1])), natural(np.int64(v * grid[2] + grid[3]))
         if x < grid[4 + i]:
             i -= 1
         elif x >= grid[5 + i]:
             i += 1
-        j = natural(np.int64(v * grid[2] + grid[3]))
         if v < grid[first_v + j]:
             j -= 1
         elif v >= grid[first_v + j + 1]:

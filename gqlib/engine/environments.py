@@ -114,6 +114,8 @@ class Environment:
         check.instance("coder", self.coder, Tiles, Features, CarTable)
         check.instance("data", self.data, tuple)
         check.instance("name", self.name, str)
+        if isinstance(self.coder, CarTable) and self.actions != car.ACTIONS:
+            raise ValueError(f"actions is {self.actions}; with the table of the car's tiles it should be {car.ACTIONS}")
         if self.coder._rows(self.actions) > 2**26:
             raise ValueError(f"coder has {self.coder.size} features for each of {self.actions} actions; "  # type: ignore[union-attr]
                              "together there should be at most 2**26")  # fmt: skip

@@ -27,13 +27,14 @@ from gqlib._validate import Array
 from gqlib.control.engine import notice
 from gqlib.control.setting import TARGETS, TargetPolicy
 from gqlib.engine import environments
-from gqlib.engine._kernel import LOST, Parts, kernel_of
+from gqlib.engine._kernel import DIVERGED, FINISHED, LOST, NO_REWARD, NO_STATE, Parts, kernel_of
 from gqlib.engine._records import Before, Limits, Memory, Rates, Seen, Sigma, Streams
 from gqlib.engine.coders import CarTable, Tiles
 from gqlib.engine.environments import Environment
 from gqlib.engine.learners import LEARNERS, Learner
 from gqlib.fast._control import DRAWN, FLUSH_BELOW
 from gqlib.fast._jit import COMPILED
+from gqlib.fast._sound import finite
 from gqlib.fast.rng import normal, uniform
 from gqlib.learners.sigma import SigmaFields
 from gqlib.rules import DIVERGED_ABOVE, tied
@@ -51,8 +52,14 @@ ENVIRONMENTS: dict[str, Callable[..., Environment]] = {
 }
 ENGINES = ("fast", "reference")
 Options = tuple[tuple[str, Any], ...]
-# Signed steps, returns, episode of divergence or −1, θ, ω.
-Run = tuple[NDArray[np.int64], Array, int, Array, Array]
+# Signed steps, returns, how it ended (with the episode and the step of an early end), θ, ω.
+Run = tuple[NDArray[np.int64], Array, tuple[int, int, int], Array, Array]
+TOLD = {
+    LOST: "coder of {name!r} has no place for the state, gives a feature that it does not have, or one twice, {where}; "
+    "it should give different numbers below its size for every state",
+    NO_STATE: "state of {name!r} is not finite, {where}; its start, step and observe should return finite numbers",
+    NO_REWARD: "reward of {name!r} is not finite, {where}; its step should return a finite number",
+}
 
 
 @dataclass(frozen=True)
@@ -271,6 +278,13 @@ def run(
     -------
     EngineResult
 
+    Raises
+    ------
+    ValueError
+        Also where an environment returns a state or a reward that is no finite number, or a coder a feature that it
+        does not have: with its name, the run, the episode and the step. That is a mistake of the environment; a learner
+        whose weights get out of bounds has diverged, which is a result.
+
     Examples
     --------
     >>> result = run("cart_pole", "true_online_sarsa", runs=5, seed=1, episodes=200, alpha=0.1)
@@ -307,12 +321,18 @@ def run_setting(
     check.room("runs", runs, runs * (2 * setting.episodes + 2 * rows))
     one = _fast_run if engine == "fast" else _reference_run
     limit = environment.max_steps if setting.max_steps is None else setting.max_steps
-    found = [one(setting, environment, learner, limit, seed, first_run + i) for i in range(runs)]
+    found = []
+    for number in range(first_run, first_run + runs):
+        found.append(one(setting, environment, learner, limit, seed, number))
+        outcome, episode, step = found[-1][2]
+        if outcome in TOLD:
+            where = f"in run {number}, episode {episode} (both from 0), after {step} steps"
+            raise ValueError(TOLD[outcome].format(name=environment.name, where=where))
     signed, returns = np.array([row[0] for row in found]), np.array([row[1] for row in found])
-    for row, (_, _, diverged_in, _, _) in enumerate(found):
-        if diverged_in >= 0:
-            signed[row, diverged_in:], returns[row, diverged_in:] = -limit, np.nan
-    diverged = np.array([row[2] >= 0 for row in found])
+    diverged = np.array([row[2][0] == DIVERGED for row in found])
+    for row in np.flatnonzero(diverged):
+        episode = found[row][2][1]
+        signed[row, episode:], returns[row, episode:] = -limit, np.nan
     theta, omega = (np.array([row[i] for row in found]) for i in (3, 4))
     return EngineResult(setting, np.abs(signed), returns, signed < 0, diverged, theta, omega)
 
@@ -382,7 +402,7 @@ def _fast_run(
     )
     kernel = kernel_of(parts_of(environment, learner, setting.target))
     with notice(f"compiling the engine for {environment.name} ..."), _told_shortly(environment, seed, run):
-        code = kernel(
+        outcome, episode, step = kernel(
             environment.data,
             environment.coder._codes(actions),
             Memory(weights.reshape(-1), np.empty(rows, dtype=np.int64), steps, returns),
@@ -391,12 +411,7 @@ def _fast_run(
             rates_of(setting, actions),
             Limits(max_steps, setting.epsilon, FLUSH_BELOW),
         )
-    if code == LOST:
-        raise ValueError(
-            f"coder of {environment.name!r} gives a feature that it does not have, or one twice; "
-            "it should give different numbers below its size"
-        )
-    return steps, returns, int(code), weights[:, 0].copy(), weights[:, 2].copy()
+    return steps, returns, (int(outcome), int(episode), int(step)), weights[:, 0].copy(), weights[:, 2].copy()
 
 
 @contextmanager
@@ -433,19 +448,25 @@ def _rehearse(environment: Environment, seed: int, run: int) -> None:
         raise ValueError(f"step returned the state {states}; both should be of the same type and size")
 
 
+def _seen(environment: Environment, state: Any) -> Any:
+    """What the coder sees of a state."""
+    own = not isinstance(environment.coder, CarTable | Tiles)
+    return state if own else environment.observe(environment.data, state)
+
+
 def _features(environment: Environment, state: Any) -> Array:
     """φ(s, a) of every action, (actions, p)."""
     actions, coder = environment.actions, environment.coder
     phi = np.zeros((actions, coder._rows(actions)))
     if isinstance(coder, CarTable):
-        x, v = environment.observe(environment.data, state)
+        x, v = _seen(environment, state)
         table = coder._table
         places = table.rows[table.cell(x, v)][: actions * coder.tilings].reshape(actions, -1)
         for a in range(actions):
             np.add.at(phi[a], places[a], 1.0)
         return phi
     if isinstance(coder, Tiles):
-        found = coder.indices(environment.observe(environment.data, state))
+        found = coder.indices(_seen(environment, state))
     else:
         found = coder.indices(state, environment.data)
     for a in range(actions):
@@ -479,6 +500,8 @@ def _reference_run(
         sigma = schedule.at(mean, z)
         trace, memory = np.zeros(p), begin(rates)
         state = environment.start(data, starts)
+        if not finite(_seen(environment, state)):
+            return steps, returns, (NO_STATE, episode, 0), theta, omega
         phis = _features(environment, state)
         greedy, action = choose(phis)
         for k in range(max_steps):
@@ -486,6 +509,10 @@ def _reference_run(
                 sigma = schedule.at(mean, float(normal(sigmas)))
             state, reward, done = environment.step(data, state, action, moves)
             returns[episode] += reward
+            if not finite(reward):
+                return steps, returns, (NO_REWARD, episode, k + 1), theta, omega
+            if not done and not finite(_seen(environment, state)):
+                return steps, returns, (NO_STATE, episode, k + 1), theta, omega
             phi, rho = phis[action], policy[action == greedy]
             value, phi_omega = theta @ phi, phi @ omega
             decay, gain, shrink, on_phi = before(memory, Before(value, phi_omega, trace @ phi, phi @ phi, rho), rates)
@@ -501,7 +528,7 @@ def _reference_run(
             products = phi_omega, trace @ omega, trace @ trace, trace @ phi
             memory, change = after(memory, Seen(reward, value, sampled, expected, sigma, next_rho, *products), rates)
             if not abs(change.delta) < DIVERGED_ABOVE:
-                return steps, returns, episode, theta, omega
+                return steps, returns, (DIVERGED, episode, k + 1), theta, omega
             theta = theta + change.trace * trace
             if learner.here:
                 theta = theta + change.here_chosen * here[0][here[1]] + change.here_greedy * here[0][here[2]]
@@ -515,4 +542,4 @@ def _reference_run(
                 steps[episode] = k + 1
                 break
         mean *= setting.sigma_decay
-    return steps, returns, -1, theta, omega
+    return steps, returns, (FINISHED, setting.episodes, 0), theta, omega

@@ -328,16 +328,22 @@ def read_file(path: Path) -> tuple[Header, Arrays]:
     ({'seed': 7}, {})
     """
     path = check.path("path", path)
-    if path.exists() and not path.is_file():  # a pipe would be waited for, a device has no end
-        raise DamagedFile(path, "cannot be read: it is no regular file")
     try:
-        return unpack(path.read_bytes())
+        return unpack(_bytes(path))
+    except ValueError as error:
+        raise DamagedFile(path, str(error)) from error
+
+
+def _bytes(path: Path) -> bytes:
+    """What is in a file; a pipe would be waited for, and a device has no end."""
+    try:
+        if path.exists() and not path.is_file():
+            raise DamagedFile(path, "cannot be read: it is no regular file")
+        return path.read_bytes()
     except FileNotFoundError:
         raise
     except OSError as error:
         raise DamagedFile(path, f"cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise DamagedFile(path, str(error)) from error
 
 
 class Store:
@@ -397,12 +403,10 @@ class Store:
         """
         path, wanted = self.path(name), canonical_json(dict(check.members("header", header)))
         try:
-            data = path.read_bytes()
+            data = _bytes(path)
             _check_digest(data)
         except FileNotFoundError:
             return False
-        except OSError as error:
-            raise DamagedFile(path, f"cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise DamagedFile(path, str(error)) from error
         if not data.startswith(wanted.encode(), _HEADER_OFFSET):
