@@ -408,10 +408,10 @@ def _counted(data, state, action, stream):
     return (place, data[2] if place == data[1] else 0.0), data[3] if place == data[1] else -1.0, ends
 
 
-def faulty(coder, first=0.0, place=0.5, seen=0.0, reward=-1.0, observe=environments._as_it_is):
+def faulty(coder, first=0.0, place=0.5, seen=0.0, reward=-1.0, observe=environments._as_it_is, actions=2):
     """Eight steps an episode; at a place, in step 8·place, it returns the given numbers."""
     data = (first, place, seen, reward)
-    return Environment(_begun, _counted, 2, coder, observe, data=data, name="faulty")
+    return Environment(_begun, _counted, actions, coder, observe, data=data, name="faulty")
 
 
 CODERS = [IN_A_BOX, TOO_FINE_FOR_A_TABLE, Features(_one_of_two, size=2)]
@@ -446,10 +446,10 @@ def test_a_coder_is_held_to_what_it_observes(engine):
 def test_a_place_that_is_none_of_the_cars_does_not_reach_memory():
     for first in (-7.0, 1e9, 0.2):
         with pytest.raises(ValueError, match=r"^coder of 'faulty' has no place for the state"):
-            run(faulty(CarTable(512), first=first), "sarsa", runs=1, seed=0, episodes=1)
+            run(faulty(CarTable(512), first=first, actions=3), "sarsa", runs=1, seed=0, episodes=1)
     for value in (np.nan, np.inf):
         with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, .* after 0 steps;"):
-            run(faulty(CarTable(512), first=value), "sarsa", runs=1, seed=0, episodes=1)
+            run(faulty(CarTable(512), first=value, actions=3), "sarsa", runs=1, seed=0, episodes=1)
 
 
 def test_a_failure_of_the_environment_is_recorded_and_the_rest_is_finished(tmp_path, monkeypatch):
