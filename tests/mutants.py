@@ -108,24 +108,24 @@ SLICES: dict[str, tuple[str, ...]] = {
     "engine/environments": ("engine",),
     "engine/learners": ("engine",),
     "engine/runs": ("engine",),
-    "evaluation/curves": ("experiments_prediction",),
-    "evaluation/grids": ("grids",),
+    "evaluation/curves": ("experiments_prediction", "labels"),
+    "evaluation/grids": ("grids", "labels"),
     "evaluation/measures": ("evaluation",),
     "evaluation/run": ("evaluation", "fast_prediction"),
     "evaluation/setting": ("evaluation", "fast_prediction"),
     "experiments/__init__": ("experiments",),
-    "experiments/coders": ("coders", "experiments"),
-    "experiments/family": ("family",),
-    "experiments/figure2": ("experiments",),
-    "experiments/figure3": ("experiments_prediction",),
-    "experiments/figure3_rules": ("experiments_prediction",),
-    "experiments/kept": ("experiments",),
-    "experiments/mountain_car": ("experiments",),
-    "experiments/reports": ("experiments", "grids", "results", "cli"),
-    "experiments/retuning": ("tuning", "family"),
-    "experiments/today": ("today",),
-    "experiments/today_control": ("today_control",),
-    "experiments/tuning": ("tuning", "findings"),
+    "experiments/coders": ("coders", "experiments", "records", "labels"),
+    "experiments/family": ("family", "records", "labels"),
+    "experiments/figure2": ("experiments", "records"),
+    "experiments/figure3": ("experiments_prediction", "records"),
+    "experiments/figure3_rules": ("experiments_prediction", "labels"),
+    "experiments/kept": ("experiments", "labels"),
+    "experiments/mountain_car": ("experiments", "records", "labels"),
+    "experiments/reports": ("experiments", "grids", "results", "cli", "labels"),
+    "experiments/retuning": ("tuning", "family", "records"),
+    "experiments/today": ("today", "records"),
+    "experiments/today_control": ("today_control", "records", "labels"),
+    "experiments/tuning": ("tuning", "findings", "records", "labels"),
     "fast/_jit": ("without_numba",),
     "fast/_kept": ("kept",),
     "fast/_lowered": ("lowered",),
@@ -242,9 +242,11 @@ def dotted(module: str) -> str:
 
 
 def tests_of(module: str) -> list[str]:
-    """What pytest is to run: the files that have to notice, and the module's own test of ranges."""
+    """What pytest is to run: the files that have to notice, the module's examples, and its own test of ranges."""
+    examples = f"tests/test_doctests.py::test_examples_of[{dotted(module)}]"
     ranges = f"tests/test_ranges.py::test_each_argument_is_held_to_its_range[{dotted(module)}]"
-    return [f"tests/test_{name}.py" for name in SLICES[module]] + [ranges] * (module not in WITHOUT_RANGES)
+    named = [f"tests/test_{name}.py" for name in SLICES[module]]
+    return named + [examples] * (module != "__init__") + [ranges] * (module not in WITHOUT_RANGES)
 
 
 def enter(module: str) -> None:
