@@ -112,7 +112,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "evaluation/grids": ("grids", "labels"),
     "evaluation/measures": ("evaluation",),
     "evaluation/run": ("evaluation", "fast_prediction"),
-    "evaluation/setting": ("evaluation", "fast_prediction"),
+    "evaluation/setting": ("prediction_setting",),
     "experiments/__init__": ("experiments",),
     "experiments/coders": ("coders", "experiments", "records", "labels"),
     "experiments/family": ("family", "records", "labels"),
