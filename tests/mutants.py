@@ -111,7 +111,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "evaluation/curves": ("summaries", "labels", "experiments_prediction"),
     "evaluation/grids": ("summaries", "labels", "grids"),
     "evaluation/measures": ("evaluation",),
-    "evaluation/run": ("evaluation", "fast_prediction"),
+    "evaluation/run": ("evaluation", "fast_prediction", "objects"),
     "evaluation/setting": ("prediction_setting",),
     "experiments/__init__": ("experiments",),
     "experiments/coders": ("coders", "experiments", "records", "labels"),
