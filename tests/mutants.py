@@ -129,7 +129,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "fast/_jit": ("jit", "without_numba"),
     "fast/_kept": ("jit", "kept"),
     "fast/_lowered": ("lowered",),
-    "fast/own": ("own_domain",),
+    "fast/own": ("own_steps", "own_domain"),
     "fast/prediction": ("fast_prediction", "fast_refusals"),
     "fast/rng": ("rng", "fast_refusals"),
     "fast/tabular": ("fast_tabular", "fast_refusals"),
