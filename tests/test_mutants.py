@@ -39,7 +39,8 @@ def test_every_module_with_public_functions_is_held_to_their_ranges():
     assert set(mutants.SLICES) - ranged == mutants.WITHOUT_RANGES
     for module in ("mdp", "experiments/__init__"):
         assert mutants.tests_of(module)[-1].endswith(f"[{mutants.dotted(module)}]")
-    assert mutants.tests_of("cli") == ["tests/test_command_line.py", "tests/test_cli.py"]
+    examples = "tests/test_doctests.py::test_examples_of[gqlib.cli]"
+    assert mutants.tests_of("cli") == ["tests/test_command_line.py", "tests/test_cli.py", examples]
 
 
 # Reached through others alone: what they do with a module's functions has to notice.

@@ -221,3 +221,64 @@ def test_a_damaged_result_is_not_loaded(tmp_path: Path) -> None:
         load_results(path)
     with pytest.raises(FileNotFoundError):
         load_results(tmp_path / "none.npz")
+
+
+def test_a_directory_that_went_away_is_named(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    store.directory.rmdir()
+    with pytest.raises(StoreError, match=r"cannot list the directory .*store: No such file or directory"):
+        store.names()
+
+
+def test_names_are_those_of_archives_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for name in ("a.npz", "b.npz.npz", "failures.txt", ".partial-c.npz-1-00", "npz"):
+        (tmp_path / name).write_bytes(b"")
+    assert sorted(store.names()) == ["a", "b.npz"]
+
+
+def test_what_is_no_file_is_said_to_be_none(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.path("d").mkdir()
+    with pytest.raises(DamagedFile, match=r"d\.npz: cannot be read: it is no regular file$"):
+        read_file(store.path("d"))
+    with pytest.raises(DamagedFile, match=r"d\.npz: cannot be read: Is a directory$") as caught:
+        store.has("d", HEADER)
+    assert caught.value.reason == "cannot be read: Is a directory"
+    with pytest.raises(ValueError, match=r"path is '\.'; it should name a file"):
+        write_file(Path(), b"")
+
+
+def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
+    import hashlib
+    import io
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * 64
+        archive.writestr("header.json", "{}")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("header.json", "{}")
+    body = buffer.getvalue()[:-64]
+    with pytest.raises(ValueError, match=r"the archive has a member 'header\.json'; pack writes no such member"):
+        unpack(body + hashlib.sha256(body).hexdigest().encode())
+
+
+def test_json_is_written_in_one_form_or_refused_with_the_value() -> None:
+    assert canonical_json({"b": [1, 2.5], "a": {"d": None, "c": True}}) == '{"a":{"c":true,"d":null},"b":[1,2.5]}'
+    with pytest.raises(ValueError, match=r"header or value is \{1, 2\}; JSON should hold it \(Object of type set"):
+        canonical_json({1, 2})
+    with pytest.raises(ValueError, match=r"header or value is inf; JSON should hold it \(Out of range"):
+        canonical_json(float("inf"))
+
+
+def test_members_are_plain_files_without_a_time(tmp_path: Path) -> None:
+    write_file(tmp_path / "a.npz", pack({"seed": 7}, {"y": np.arange(2), "x": np.arange(3)}))
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        infos = archive.infolist()
+    assert [info.filename for info in infos] == ["header.json", "x.npy", "y.npy"]
+    for info in infos:
+        assert info.date_time == (1980, 1, 1, 0, 0, 0)
+        assert info.create_system == 3
+        assert info.external_attr == 0o100644 << 16
+        assert info.compress_type == zipfile.ZIP_STORED

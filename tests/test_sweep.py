@@ -21,7 +21,8 @@ from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect, load_results, recompute, save_results
 from gqlib.sweeps.setting import plain
 from gqlib.sweeps.store import DamagedFile, Store, canonical_json
-from gqlib.sweeps.sweep import Experiment, Task, cover, index_of, run_sweep
+from gqlib.sweeps.sweep import Experiment, Task, _cuts, _tell, _which, cover, index_of, run_sweep
+from gqlib.sweeps.workers import Failure
 
 
 def content(store: Store) -> dict[str, bytes]:
@@ -350,6 +351,47 @@ def test_a_setting_that_fails_in_every_run_is_told_once_and_whole_in_the_report(
     report = (tmp_path / "failures.txt").read_text(encoding="utf-8")
     assert report.count(f"of Whim(what='{long}'):\nSweepError") == 3
     assert "runs 4 to 5 of" in report
+
+
+def test_of_many_failures_five_are_shown_and_all_are_written_down(tmp_path: Path) -> None:
+    """Also where a message holds half of a character, which no file in UTF-8 can."""
+    store, tasks = Store(tmp_path), experiment(settings=7, runs=4).tasks()
+    failed = {index: Failure(f"ValueError: \udc80 {index}", f"trace {index}") for index in (6, 0, 1, 2, 3, 4)}
+    report = tmp_path / "failures.txt"
+    with pytest.raises(SweepError) as told:
+        _tell(failed, tasks, store)
+    places = [f"runs 0 to 3 of {tasks[index].setting}: ValueError: \udc80 {index}" for index in range(5)]
+    assert str(told.value) == (
+        f"6 of 7 tasks failed, the others are stored: {'; '.join(places)}; .... "
+        f"Tracebacks are in {report}; the same sweep tries them again"
+    )
+    written = [f"runs 0 to 3 of {tasks[i].setting}:\nValueError: \\udc80 {i}\ntrace {i}" for i in (0, 1, 2, 3, 4, 6)]
+    assert report.read_text(encoding="utf-8") == "\n".join(written)
+    del failed[6]
+    with pytest.raises(SweepError) as told:
+        _tell(failed, tasks, store)
+    assert "..." not in str(told.value)
+    _tell({}, tasks, store)
+
+
+@pytest.mark.parametrize(
+    ("spans", "told"),
+    [
+        ([(3, 1)], "run 3"),
+        ([(0, 4)], "runs 0 to 3"),
+        ([(0, 4), (4, 4)], "runs 0 to 7"),
+        ([(0, 4), (8, 1)], "runs 0 to 3, 8"),
+        ([(0, 1), (2, 1)], "runs 0, 2"),
+    ],
+)
+def test_runs_are_told_as_spans(spans: list[tuple[int, int]], told: str) -> None:
+    assert _which([Task("sweep_tasks:toy", Toy(1.0), first, runs, 5, "1") for first, runs in spans]) == told
+
+
+def test_blocks_are_cut_at_multiples_of_their_size() -> None:
+    assert list(_cuts(0, 10, 4)) == [(0, 4), (4, 4), (8, 2)]
+    assert list(_cuts(3, 9, 4)) == [(3, 1), (4, 4), (8, 1)]
+    assert list(_cuts(5, 5, 4)) == []
 
 
 def test_a_name_that_leads_nowhere_is_an_error_before_anything_is_computed(tmp_path: Path) -> None:

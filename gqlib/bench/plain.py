@@ -47,10 +47,10 @@ def numpy_steps(setting: ControlSetting, steps: int = LIMIT, seed: int = 0) -> i
         greedy = int(q.argmax())
         return rows, q, greedy, greedy if rng.random() >= setting.epsilon else int(rng.integers(3))
 
-    rows, q, _, action = look(x, v)
+    rows, _, _, action = look(x, v)
     for _ in range(steps):
         phi = rows[action]
-        value, phi_omega = q[action], omega[phi].sum()
+        value, phi_omega = theta[phi].sum(), omega[phi].sum()  # theta has changed since q
         x, v = car.advance(x, v, action - 1.0, math.cos(3.0 * x))
         trace *= decay
         trace[phi] += 1.0

@@ -1,0 +1,456 @@
+"""What the benchmark hands to its clock: the work itself, done once, and what is made of the times."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from gqlib.bench import agents, general, matrices, plain, prediction, store
+from gqlib.bench import engine as bench
+from gqlib.bench.timing import least_seconds
+from gqlib.control import ControlSetting
+from gqlib.control.tile_tables import tile_table
+from gqlib.domains import mountain_car as car
+from gqlib.engine import EngineSetting
+from gqlib.learners import gq_step
+
+
+class Clock:
+    """In the place of `least_seconds`: does the work as often as asked for, keeps what it returns, makes up times."""
+
+    def __init__(self, *seconds: float) -> None:
+        self.seconds, self.done, self.repeats, self.clocks = list(seconds), [], [], []
+
+    def __call__(self, work: Callable[[], Any], repeats: int, clock: Any = time.perf_counter) -> float:
+        self.done.append([work() for _ in range(repeats)])
+        self.repeats.append(repeats)
+        self.clocks.append(clock)
+        return self.seconds.pop(0)
+
+
+def test_the_shortest_time_is_taken_of_as_many_as_were_asked_for() -> None:
+    ticks, calls = iter([1.0, 4.0, 5.0, 6.5, 7.0, 9.0]), []
+    assert least_seconds(lambda: calls.append(1), 3, lambda: next(ticks)) == 1.5
+    assert len(calls) == 3
+
+
+def test_what_a_sigma_costs_is_the_time_of_a_problem_and_of_its_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(2.0, 3.0, 5.0)
+    monkeypatch.setattr(matrices, "least_seconds", clock)
+    found = matrices.cost_of_a(12, 3, 2)
+    assert found == {"solve": 2.0, "A": 3.0, "A_ratio": 1.5, "problem_and_A": 5.0, "problem_and_A_ratio": 2.5}
+    assert clock.repeats == [2, 2, 2]
+    solved, alone, both = (results[0] for results in clock.done)
+    # The same problem, written down: uniform weights, γ = 0.99, σ = 0.5, λ = 0.9.
+    rng = np.random.default_rng(0)
+    p_mu, p_pi = rng.dirichlet(np.ones(12), size=(2, 12))
+    features, rewards = rng.standard_normal((12, 3)), rng.standard_normal(12)
+    np.testing.assert_allclose((np.eye(12) - 0.99 * 0.9 * p_mu) @ solved, rewards, atol=1e-12)
+    mean = p_pi + 0.5 * (p_mu - p_pi)
+    weights = np.linalg.inv(np.eye(12) - 0.99 * 0.9 * p_mu)
+    wanted = features.T @ (np.eye(12) / 12) @ weights @ (0.99 * mean - np.eye(12)) @ features
+    np.testing.assert_allclose(alone, wanted, atol=1e-12)
+    np.testing.assert_array_equal(both, alone)
+    for name in ("n", "d"):
+        with pytest.raises(ValueError, match=rf"^{name} is 0; it should be "):
+            matrices.cost_of_a(**({"n": 12, "d": 3} | {name: 0}))
+
+
+def test_prediction_is_timed_by_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty compiled runs against a thousand steps of one reference run, of each setting."""
+    clock, calls = Clock(*(0.5, 3.0) * 3), []
+
+    def run(setting: Any, runs: int, seed: int, engine: str = "fast") -> None:
+        calls.append((setting.domain, setting.steps, runs, seed, engine))
+
+    monkeypatch.setattr(prediction, "least_seconds", clock)
+    monkeypatch.setattr(prediction, "run_prediction", run)
+    found = prediction.prediction_ratios(1)
+    steps = {"Baird": ("baird_star", 1000), "Boyan": ("boyan_chain", 2000), "Cart-pole": ("cart_pole", 10_000)}
+    assert list(found) == list(steps)
+    wanted = []
+    for name, (domain, number) in steps.items():
+        wanted += [(domain, number, 1, 0, "fast"), (domain, number, 20, 0, "fast"), (domain, 1000, 1, 0, "reference")]
+        compiled, slow = 1e9 * 0.5 / (20 * number), 1e9 * 3.0 / 1000
+        assert found[name] == pytest.approx({"reference": slow, "compiled": compiled, "ratio": slow / compiled})
+    assert calls == wanted
+    assert clock.repeats == [1] * 6
+    with pytest.raises(ValueError, match=r"^repeats is 0; it should be "):
+        prediction.prediction_ratios(0)
+    clock.seconds = [1.0] * 6
+    prediction.prediction_ratios()
+    assert clock.repeats[6:] == [5] * 6
+
+
+def test_the_store_that_is_opened_holds_every_task(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep, filled = store.finished_store(tmp_path, 1000)
+    assert (len(sweep.settings), sweep.runs, filled.directory) == (100, 10, tmp_path)
+    task = sweep.tasks()[-1]
+    steps = filled.get(task.name, task.header)["signed_steps"]
+    assert (steps.shape, steps.dtype) == ((10, 400), np.int16)
+    np.testing.assert_array_equal(steps, np.random.default_rng(1).integers(100, 5000, (10, 400)))
+    assert len(filled.names()) == 100
+    clock, asked = Clock(0.25), []
+
+    def finished(folder: Any) -> Any:
+        asked.append(folder.is_dir())
+        return sweep, filled
+
+    monkeypatch.setattr(store, "least_seconds", clock)
+    monkeypatch.setattr(store, "finished_store", finished)
+    assert store.seconds_to_open() == 0.25
+    assert asked == [True]
+    assert clock.repeats == [3]
+    assert clock.clocks == [time.process_time]
+    assert [(done.found, done.computed) for done in clock.done[0]] == [(100, 0)] * 3
+
+
+# Agents
+
+
+class Counted(gymnasium.Wrapper):
+    """An environment that writes down what it is asked for."""
+
+    log: list[Any]
+
+    def reset(self, **options: Any) -> Any:
+        self.log.append(options)
+        return super().reset(**options)
+
+    def step(self, action: Any) -> Any:
+        self.log.append(int(action))
+        return super().step(action)
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What environments are asked for, from now on."""
+    Counted.log = []
+    make = gymnasium.make
+    monkeypatch.setattr(gymnasium, "make", lambda name: Counted(make(name)))
+    return Counted.log
+
+
+def test_the_environment_alone_gets_actions_drawn_beforehand(log: list[Any]) -> None:
+    place = agents.PLACES["CartPole"]
+    assert agents.environment_alone(place, 60)() == 60
+    drawn = np.random.default_rng(0).integers(2, size=60).tolist()
+    assert [entry for entry in log if not isinstance(entry, dict)] == drawn
+    assert log[0] == {"seed": 0}
+    resets = [entry for entry in log[1:] if isinstance(entry, dict)]
+    assert resets  # a pole that is pushed at random falls within sixty steps
+    assert all(options == {} for options in resets)
+    log.clear()
+    agents.environment_alone(place, 5, seed=3)()
+    assert log[0] == {"seed": 3}
+    assert log[1:6] == np.random.default_rng(3).integers(2, size=5).tolist()
+    assert agents.STEPS == 4000
+
+
+def test_an_agent_is_made_for_the_box_of_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: dict[str, Any] = {}
+
+    def features(env: Any, **options: Any) -> str:
+        made["coder"] = (env, options)
+        return "coder"
+
+    def agent(coder: str, rng: np.random.Generator, **options: Any) -> Any:
+        made["agent"] = (coder, rng.random(), options)
+        return SimpleNamespace(steps=10)
+
+    def play(env: Any, agent: Any, **options: Any) -> None:
+        made["play"] = (env, options)
+        agent.steps += options["steps"]
+
+    monkeypatch.setattr(agents, "_made", lambda place: place.name)
+    monkeypatch.setattr(agents, "features_of", features)
+    monkeypatch.setattr(agents, "Agent", agent)
+    monkeypatch.setattr(agents, "play", play)
+    assert agents.agent_in(agents.PLACES["CartPole"], 50)() == 50
+    low, high = agents.PLACES["CartPole"].box
+    common = {"tilings": 8, "size": 32768}
+    assert made["coder"] == ("CartPole-v1", {"tiles_per_side": 8, "low": low, "high": high, **common})
+    numbers = {"sigma": 0.5, "lam": 0.9, "alpha": 0.05 / 8, "eta": 0.01}
+    assert made["agent"] == ("coder", np.random.default_rng(0).random(), numbers)
+    assert made["play"] == ("CartPole-v1", {"steps": 50, "seed": 0, "progress": False})
+    assert agents.agent_in(agents.PLACES["Acrobot"], seed=2)() == 4000
+    assert made["coder"] == ("Acrobot-v1", {"tiles_per_side": 4, **common})
+    assert made["agent"][1] == np.random.default_rng(2).random()
+    assert made["play"][1]["seed"] == 2
+
+
+def test_the_plain_loop_gets_the_same_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(agents, "gymnasium_steps", lambda *given, **options: asked.append((given, options)))
+    agents.plain_loop(agents.PLACES["Acrobot"])()
+    assert asked == [((400, "Acrobot-v1"), {"box": (), "sides": 4, "alpha": 0.05})]
+
+
+def test_the_peer_gets_the_same_car_tiles_and_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that plays MushroomRL's version 1 and writes down what it is told."""
+    told: dict[str, Any] = {}
+
+    def keep(name: str) -> Callable[..., Any]:
+        def call(*given: Any, **options: Any) -> Any:
+            told[name] = (given, options)
+            return SimpleNamespace(size=7, called=name)
+
+        return call
+
+    class Environment:
+        def __init__(self, info: Any) -> None:
+            self.info = info
+
+    class Core:
+        def __init__(self, agent: Any, environment: Any) -> None:
+            told["core"] = (agent, environment)
+
+        def learn(self, **options: Any) -> None:
+            told["learn"] = options
+
+    parts = {
+        "algorithms.value": {"TrueOnlineSARSALambda": keep("agent")},
+        "core": {"Core": Core, "Environment": Environment, "MDPInfo": keep("info")},
+        "features": {"Features": keep("features")},
+        "features.tiles": {"Tiles": SimpleNamespace(generate=keep("tiles"))},
+        "policy": {"EpsGreedy": keep("policy")},
+        "utils": {"spaces": SimpleNamespace(Box=keep("box"), Discrete=keep("discrete"))},
+        "utils.parameters": {"Parameter": lambda value: ("parameter", value)},
+    }
+    for name in ("", ".algorithms"):
+        monkeypatch.setitem(sys.modules, f"mushroom_rl{name}", ModuleType(f"mushroom_rl{name}"))
+    for name, members in parts.items():
+        module = ModuleType(f"mushroom_rl.{name}")
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, f"mushroom_rl.{name}", module)
+    monkeypatch.setattr(agents, "find_spec", lambda name: name == "mushroom_rl" or None)
+    played = SimpleNamespace(
+        action_space=SimpleNamespace(n=3),
+        observation_space=SimpleNamespace(low=[-1.0, -2.0], high=[1.0, 2.0]),
+        reset=lambda: ("first", {}),
+        step=lambda action: (f"after {action}", -1.0, action == 1, action == 2, {}),
+    )
+    monkeypatch.setattr(agents, "_made", lambda place: played if place.name == "MountainCar-v0" else None)
+    loop = agents.peer_loop(9)
+    assert loop is not None
+    assert loop() == 9
+    assert told["learn"] == {"n_steps": 9, "n_steps_per_fit": 1, "quiet": True}
+    assert told["box"] == (([-1.0, -2.0], [1.0, 2.0]), {})
+    assert told["discrete"] == ((3,), {})
+    info, _ = told["info"]
+    assert [getattr(one, "called", one) for one in info] == ["box", "discrete", 1.0, 10_000]
+    assert told["tiles"] == ((8, [8, 8], [-1.0, -2.0], [1.0, 2.0]), {})
+    assert told["features"][1]["tilings"].called == "tiles"
+    assert told["policy"] == ((), {"epsilon": ("parameter", 0.1)})
+    given, options = told["agent"]
+    assert given[0].called == "info"
+    assert given[1].called == "policy"
+    assert given[2:] == (("parameter", 0.05 / 8), 0.9)
+    assert options["features"].called == "features"
+    assert options["approximator_params"] == {"input_shape": (7,), "output_shape": (3,), "n_actions": 3}
+    agent, adapted = told["core"]
+    assert agent.called == "agent"
+    assert adapted.reset() == "first"
+    assert [adapted.step([action])[:3] for action in range(3)] == [
+        ("after 0", -1.0, False), ("after 1", -1.0, True), ("after 2", -1.0, True),
+    ]  # fmt: skip
+    assert adapted.step([0])[3] == {}
+
+
+def test_without_a_peer_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "find_spec", lambda name: None if name == "mushroom_rl" else True)
+    assert agents.peer_loop() is None
+
+
+# Loops
+
+
+def test_the_numpy_loop_takes_the_steps_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its actions are those of the dense step that reads like the paper, with the same random numbers.
+
+    The memory is so large that no two tiles of a state share an index: a trace set by NumPy's indices counts them once.
+    """
+    setting = ControlSetting(p=8192, alpha=0.03, eta=0.5, lam=0.8, gamma=0.95, sigma=0.3, epsilon=0.2)
+    seen: list[tuple[float, float, float]] = []
+    advance = car.advance
+
+    def watched(x: float, v: float, push: float, slope: float) -> tuple[float, float]:
+        seen.append((x, v, push))
+        assert slope == math.cos(3.0 * x)
+        return (0.5, 0.0) if len(seen) == 40 else advance(x, v, push, slope)  # one goal, to begin again after it
+
+    monkeypatch.setattr(plain, "car", SimpleNamespace(advance=watched, GOAL=car.GOAL))
+    assert plain.numpy_steps(setting, 150, seed=5) == 150
+    found = list(seen)
+
+    table, rng = tile_table(8192, 8, setting.memory), np.random.default_rng(5)
+    places = table.index_rows()
+    assert all(len(set(row[8 * a : 8 * a + 8])) == 8 for row in places.tolist() for a in range(3))
+    theta, omega, trace = np.zeros(8192), np.zeros(8192), np.zeros(8192)
+
+    def look(x: float, v: float) -> Any:
+        phis = np.zeros((3, 8192))
+        for a in range(3):
+            for index in places[table.cell(x, v)][8 * a : 8 * a + 8]:
+                phis[a, index] = 1.0
+        greedy = int((phis @ theta).argmax())
+        return phis, greedy, greedy if rng.random() >= 0.2 else int(rng.integers(3))
+
+    x, v = -0.5, 0.0
+    phis, greedy, action = look(x, v)
+    for step, (at, speed, push) in enumerate(found):
+        assert (at, speed, push) == (x, v, action - 1.0)
+        x, v = (-0.5, 0.0) if step == 39 else advance(x, v, action - 1.0, math.cos(3.0 * x))
+        phi = phis[action]
+        phis, greedy, action = look(x, v)
+        theta, omega, trace, _ = gq_step(
+            theta, omega, trace, phi, -1.0, phis[action], phis[greedy],
+            sigma=0.3, lam=0.8, gamma=0.95, alpha=0.03, beta=0.015,
+        )  # fmt: skip
+    assert len({push for _, _, push in found[60:]}) == 3
+    assert np.abs(omega).max() > 0.01
+
+
+def test_loops_refuse_by_name() -> None:
+    for call in (plain.numpy_steps, plain.numba_steps):
+        with pytest.raises(ValueError, match=r"^setting is 3; it should be "):
+            call(3)
+    for other in (general.general, general.without_learning):
+        with pytest.raises(ValueError, match=r"^setting is 3; it should be "):
+            other(3)
+
+
+def test_the_numba_loop_gets_the_numbers_of_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(plain, "_numba_loop", lambda *given: asked.append(given) or 7)
+    setting = ControlSetting(
+        p=512, tilings=4, gamma=0.9, lam=0.8, alpha=0.2, eta=0.5, sigma=0.3, epsilon=0.1, episodes=3, max_steps=11
+    )
+    assert plain.numba_steps(setting, seed=4) == 7
+    places, edges_x, edges_v, tilings, p, rates, episodes, limit, rng = asked[0]
+    table = tile_table(512, 4, setting.memory)
+    np.testing.assert_array_equal(places, table.index_rows())
+    np.testing.assert_array_equal(edges_x, table.edges_x)
+    np.testing.assert_array_equal(edges_v, table.edges_v)
+    assert (tilings, p, episodes, limit) == (4, 512, 3, 11)
+    assert rates == pytest.approx((0.9, 0.8, 0.2, 0.1, 0.3, 0.1))
+    assert rng.random() == np.random.default_rng(4).random()
+    plain.numba_steps(setting)
+    assert asked[1][-1].random() == np.random.default_rng(0).random()
+
+
+def test_the_general_engine_is_handed_its_own_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bare loop gets the weights that learning ends with, three times the episodes, and the limits of a run."""
+    asked: list[tuple[Any, ...]] = []
+
+    def ran(setting: Any, runs: int, seed: int) -> Any:
+        asked.append((setting, runs, seed))
+        return SimpleNamespace(steps=np.array([[3, 4]]), theta=np.array([[0.5, 0.25]]))
+
+    def kernel(data: Any, codes: Any, theta: Any, steps: Any, streams: Any, limits: Any) -> None:
+        steps[:] = -7
+        asked.append((data, codes, theta.tolist(), len(steps), steps.dtype, streams, limits))
+
+    monkeypatch.setattr(general, "run_setting", ran)
+    monkeypatch.setattr(general, "parts_of", lambda *given: given)
+    monkeypatch.setattr(general, "bare_of", lambda given: asked.append(given) or kernel)
+    monkeypatch.setattr(general, "streams_of", lambda seed, run: (seed, run))
+    setting = EngineSetting("cart_pole", "sarsa", episodes=2, epsilon=0.3)
+    assert general.general(setting)() == 7
+    assert asked.pop() == (setting, 1, 1)
+    work = general.without_learning(setting, 9)
+    environment = setting.make_environment()
+    assert asked == [(setting, 1, 9), (environment, setting.make_learner(), "greedy")]
+    assert work() == 6 * 7
+    data, codes, theta, count, kind, streams, limits = asked[-1]
+    assert (data, theta, count, kind, streams) == (environment.data, [0.5, 0.25], 6, np.int64, (9, 0))
+    np.testing.assert_array_equal(codes.grid, environment.coder._codes(2).grid)
+    assert tuple(limits) == (500, 0.3, 0.0)
+    general.without_learning(replace(setting, max_steps=8))()
+    assert tuple(asked[-1][-1]) == (8, 0.3, 0.0)
+    assert asked[-1][-2] == (1, 0)
+
+
+# The rows of the benchmark
+
+
+def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every time is another, so a ratio of two others than it says would show."""
+    numbers = iter(range(2, 1000))
+    made: dict[str, float] = {}
+
+    def times(works: dict[str, Any], repeats: int) -> dict[str, float]:
+        found = {name: float(next(numbers)) for name in works}
+        made.update(found)
+        asked.update(dict.fromkeys(works, repeats))
+        return found
+
+    asked: dict[str, int] = {}
+    more: dict[str, Any] = {}
+    monkeypatch.setattr(bench, "side_by_side", times)
+    for name in ("bare", "learning", "reference"):
+        monkeypatch.setattr(bench, name, lambda setting: None)
+    for module, names in ((general, ("general", "without_learning")), (agents, ("environment_alone", "agent_in"))):
+        for name in names:
+            monkeypatch.setattr(module, name, lambda given: None)
+    monkeypatch.setattr(agents, "plain_loop", lambda given: None)
+    monkeypatch.setattr(agents, "peer_loop", lambda: "peer")
+    monkeypatch.setattr(bench, "two_workers", lambda few: more.update(workers=few) or 1.2)
+    monkeypatch.setattr(bench, "two_copies", lambda few: more.update(copies=few) or 1.5)
+    monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 10.0 * repeats}})
+    monkeypatch.setattr(bench, "cost_of_a", lambda repeats: {"A_ratio": 10.0 * repeats})
+    monkeypatch.setattr(bench, "flush_rule", lambda tell: tell("flush", "a", 1.0) or ["flushed"])
+    monkeypatch.setattr(bench, "seconds_to_open", lambda few: 0.5 * few)
+    rows: list[tuple[str, str, float]] = []
+    result = bench.measure(5, lambda *row: rows.append(row))
+    assert result["times"] == made
+    long = ("plain", "checked", "Gymnasium loop", "compiled, p =", "MushroomRL")
+    assert asked == {name: 3 if name.startswith(long) else 5 for name in made}
+    wanted = {
+        "learning / bare": ("compiled", "bare loop"),
+        "learning / bare, epsilon-greedy": ("compiled, epsilon-greedy target", "bare loop, epsilon-greedy"),
+        "learning / bare, dynamic sigma": ("compiled, dynamic sigma", "bare loop"),
+        "general / special": ("general engine, the same runs", "compiled"),
+        "Gymnasium / general": ("Gymnasium loop in Python, Sarsa", "general engine, Sarsa, mountain car"),
+        "peer / agent": (bench.PEER, "agent, MountainCar"),
+        "reference / NumPy": ("checked reference", "plain NumPy loop"),
+        "NumPy / compiled": ("plain NumPy loop", "compiled"),
+        "p = 16384 / p = 512": ("compiled, p = 16384", "compiled, p = 512"),
+        "16 tilings / 8 tilings": ("compiled, 16 tilings", "compiled"),
+        **{
+            f"learning / bare, {name}": (f"general engine, {name}", f"the same without learning, {name}")
+            for name in ("mountain car", "Acrobot", "cart-pole")
+        },
+        **{f"dense / lazy, p = {p}": (f"plain Numba loop, dense, p = {p}", f"compiled, p = {p}")
+           for p in (512, 2048, 16384)},
+        **{f"agent / environment, {name}": (f"agent, {name}", f"environment alone, {name}")
+           for name in agents.PLACES},
+        **{f"plain / agent, {name}": (f"plain sparse Sarsa loop, {name}", f"agent, {name}")
+           for name in agents.PLACES},
+    }  # fmt: skip
+    others = {
+        "two workers / one": 1.2, "two copies / one": 1.5, "two workers / two copies": 1.2 / 1.5,
+        "prediction, Baird": 50.0, "A / solve": 30.0,
+    }  # fmt: skip
+    assert result["ratios"] == pytest.approx({k: made[a] / made[b] for k, (a, b) in wanted.items()} | others)
+    assert more == {"workers": 3, "copies": 3}
+    assert result["flush"] == ["flushed"]
+    assert result[bench.OPENING] == 1.5
+    assert rows[-2:] == [("flush", "a", 1.0), ("open", bench.OPENING, 1.5)]
+    assert result["engine_version"] == bench.ENGINE_VERSION
+
+
+def test_tasks_of_the_benchmark_are_runs_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(bench, "one_run", lambda *given: asked.append(given) or (np.array([-3, 4]),))
+    assert bench._task(5, 2) == 14
+    assert asked == [(bench.BASE, 1, 5), (bench.BASE, 1, 6)]
