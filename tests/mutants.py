@@ -93,7 +93,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "edition/drawn": ("drawn",),
     "edition/explore": ("explore",),
     "edition/figure_data": ("figure_data",),
-    "edition/figures": ("drawings", "looks", "theme"),
+    "edition/figures": ("drawings", "looks", "figures", "theme"),
     "edition/index": ("paper_index",),
     "edition/lag": ("lag",),
     "edition/mean_field": ("mean_field",),
