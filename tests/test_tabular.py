@@ -569,7 +569,8 @@ def test_undiscounted_full_traces_need_episodes_that_end():
     mdp = FiniteMDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], np.zeros((2, 2)), 1.0, terminal=[1])
     stays, leaves = [[1.0, 0.0], [1.0, 0.0]], [[0.5, 0.5], [1.0, 0.0]]
     tabular.mixed_operator(mdp, stays, leaves, 0.5, 1.0)
-    with pytest.raises(ValueError, match=r"^lam is 1\.0 with gamma 1\.0"):
+    told = r"^lam is 1\.0 with gamma 1\.0; mu does not end episodes surely, so lam·gamma should be below 1$"
+    with pytest.raises(ValueError, match=told):
         tabular.mixed_operator(mdp, leaves, stays, 0.5, 1.0)
 
 
