@@ -249,7 +249,8 @@ def test_learning_curves_have_the_interval_of_their_variance() -> None:
 
 
 @pytest.mark.parametrize(("scores", "scale"), [((1.0, 1000.0), "linear"), ((1.0, 1001.0), "log"),
-                                               ((0.0, 5000.0), "linear"), ((-1.0, 5000.0), "linear")])  # fmt: skip
+                                               ((0.0, 5000.0), "linear"), ((-1.0, 5000.0), "linear"),
+                                               ((0.5, 600.0), "log"), ((2.0, 1900.0), "linear")])  # fmt: skip
 def test_an_axis_is_logarithmic_above_a_thousandfold(scores: tuple[float, float], scale: str) -> None:
     data = study(sigma=[0.0, 1.0]).drop_vars("values")
     data["score"][:] = [[scores[0]] * 2, [scores[1]] * 2]
