@@ -194,7 +194,8 @@ def array(name: str, value: ArrayLike, shape: tuple[int | None, ...], *, largest
         size >= 1 if want is None else size == want for size, want in zip(result.shape, shape, strict=True)
     )
     if not fits:
-        wanted = "(" + ", ".join("any" if want is None else str(want) for want in shape) + ")"
+        lengths = ["any" if want is None else str(want) for want in shape]
+        wanted = f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"  # as Python writes a tuple
         raise ValueError(f"{name} has shape {result.shape}; it should have shape {wanted}")
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])

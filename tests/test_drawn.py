@@ -1,5 +1,6 @@
 """The line of text that stands for a picture: it changes with what a reader would see, and with nothing else."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from gqlib.edition import drawn as module
 from gqlib.edition.drawn import drawn
 
 BOOK = Path(__file__).parents[1] / "book"
@@ -82,3 +84,92 @@ def test_every_figure_of_the_book_says_what_was_drawn():
                         seen.add(text)
     assert missing == []
     assert len(seen) > 60
+
+
+# ---------------------------------------------------------------- line by line
+
+STEP, BEGIN = 487.31, 0.137  # of the steps across an axes: how many, and where the first begins
+
+
+@pytest.fixture
+def square():
+    """Axes from 0 to 1 on both sides, so that data are fractions."""
+    axes = Figure(figsize=(4, 4)).subplots()
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    return axes
+
+
+def steps(*points):
+    return [[int(np.floor(x * STEP + BEGIN)), int(np.floor(y * STEP + BEGIN))] for x, y in points]
+
+
+def told(axes, kind):
+    return [line for line in module._of_axes(axes) if line.startswith(kind)]
+
+
+def test_axes_are_told_by_their_names_scales_and_limits(square):
+    square.set(xlabel="across", ylabel="up", title="name", yscale="log", xlim=(-1e-17, 2.5), ylim=(1, 1234))
+    assert told(square, "axes") == ["axes ['across', 'up', 'name', 'linear', 'log'] ['0', '2.5', '1', '1.2e+03']"]
+
+
+def test_a_line_is_told_by_its_label_colour_style_and_places(square):
+    square.plot([0.25, 0.5], [0.1, 0.9], color="#0072b2", linestyle="--", label="mean")
+    assert told(square, "line") == [f"line mean ['#0072b2ff'] -- {steps((0.25, 0.1), (0.5, 0.9))}"]
+    square.legend()
+    assert told(square, "legend") == ["legend ['mean']"]
+
+
+def test_a_collection_is_told_by_colours_values_offsets_and_outlines(square):
+    square.scatter([0.25, 0.5], [0.1, 0.9], c=[3.0, 5.0])
+    (line,) = told(square, "collection")
+    assert line.endswith(f" {[0, int(STEP + BEGIN)]}")
+    assert told(square, "offsets") == [f"offsets {steps((0.25, 0.1), (0.5, 0.9))}"]
+    square.fill_between([0.2, 0.4], [0.3, 0.3], [0.5, 0.5], color="#ff000080")
+    assert told(square, "collection")[1].startswith("collection ['#ff000080'")
+    assert str(steps((0.4, 0.5))[0]) in told(square, "path")[-1]
+
+
+def test_patches_images_and_texts_are_told(square):
+    square.add_patch(Rectangle((0.25, 0.5), 0.25, 0.25, facecolor="#112233", edgecolor="#445566"))
+    square.text(0.1, 0.2, "here")
+    square.imshow([[0.0, 1.0], [np.nan, 4.0]])
+    square.set(xlim=(0, 1), ylim=(0, 1))
+    corners = steps((0.25, 0.5), (0.5, 0.5), (0.5, 0.75), (0.25, 0.75), (0.25, 0.5))
+    assert told(square, "patch") == [f"patch ['#112233ff', '#445566ff'] solid {corners}"]
+    assert told(square, "text") == ["text 'here'"]
+    assert told(square, "image") == [f"image {[0, int(0.25 * STEP + BEGIN), -9999, int(STEP + BEGIN)]}"]
+
+
+def test_what_is_far_outside_is_told_alike_and_what_is_nowhere_apart(square):
+    found = module._places(square, square.transData, [(-1.5, 0.0), (-7.0, 2.5), (0.5, 9.0), (np.nan, 0.5)])
+    left, right = int(np.floor(-STEP + BEGIN)), int(np.floor(2 * STEP + BEGIN))
+    assert found == [[left, 0], [left, right], [steps((0.5, 0.0))[0][0], right], [-9999, -9999]]
+    assert module._places(square, square.transData, []) == []
+    hidden = np.ma.masked_array([[0.5, 0.5], [0.5, 0.5]], mask=[[False, False], [True, False]])
+    assert module._places(square, square.transData, hidden)[1][0] == -9999
+
+
+def test_values_are_told_in_steps_of_their_range():
+    assert module._values(None) == []
+    assert module._values([[2.0, 3.0], [6.0, np.inf]]) == [0, int(0.25 * STEP + BEGIN), int(STEP + BEGIN), -9999]
+    assert module._values([5.0, 5.0]) == [0, 0]
+    assert module._values([np.nan]) == [-9999]
+    hidden = np.ma.masked_array([1.0, 2.0, 9.0], mask=[False, False, True])
+    assert module._values(hidden) == [0, int(STEP + BEGIN), -9999]
+
+
+def test_limits_are_zero_where_they_are_noise():
+    assert module._settled(np.array([-2e-9, 1e-17, 3.0, 4.0])).tolist() == [0.0, 0.0, 3.0, 4.0]
+    assert module._settled(np.array([-5e-9, 0.0, 3.0, 4.0])).tolist() == [-5e-9, 0.0, 3.0, 4.0]
+    assert module._settled(np.array([-10.0, 5e-9, 3.0, 4.0])).tolist() == [-10.0, 0.0, 3.0, 4.0]
+
+
+def test_the_line_counts_axes_and_artists_and_ends_with_a_digest():
+    figure = Figure(figsize=(2, 1))
+    left, _ = figure.subplots(1, 2)
+    left.plot([0, 1])
+    left.text(0.5, 0.5, "here")
+    found = drawn(figure)
+    lines = [line for axes in figure.axes for line in module._of_axes(axes)]
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    assert found == f"figure of 2 axes, 2 artists, drawn as {digest[:12]}"

@@ -8,9 +8,11 @@ import IPython.display
 import numpy as np
 import pytest
 import quickjs
+import xarray
 from chromium import DESK, NO_MOTION, PHONE, THEMES, listen, needs_browser, settle
 
 from gqlib.edition import method_map
+from gqlib.edition.explore import Slider
 from gqlib.experiments.today import ETAS, problem
 from gqlib.methods import METHODS, limits
 from gqlib.sweeps.results import load_results
@@ -100,6 +102,57 @@ def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch, maps):
 def test_an_unknown_problem_is_named(maps):
     with pytest.raises(ValueError, match=r"^problem is 'maze'"):
         method_map.map_rows(maps, "maze")
+
+
+def small_maps():
+    """Two methods on two problems; one abscissa is exactly zero, which is not stable."""
+    labels = {"problem": ["star", "star", "maze"], "method": ["TD", "TD", "GQ"], "lam": [0.0, 0.5, 0.5]}
+    coords = {name: ("setting", values) for name, values in labels.items()} | {"eta": [0.5, 1.0, 2.0]}
+    dims = ("setting", "run", "eta")
+    abscissa = [[[0.0, -1.0, 1.0]], [[-1.0, -1.0, -1.0]], [[1.0, 1.0, -1e-9]]]
+    error = [[[1.23456, 1.23456, 1.23456]], [[0.5, 0.5, 0.5]], [[7.0, 7.0, 7.0]]]
+    return xarray.Dataset({"abscissa": (dims, abscissa), "error": (dims, error)}, coords)
+
+
+def test_rows_of_a_small_map_by_hand():
+    assert method_map.map_rows(small_maps(), "star") == {
+        "TD": {"lams": [0.0, 0.5], "stable": [[0, 1, 0], [1, 1, 1]], "errors": [1.235, 0.5]}
+    }
+    assert method_map.map_rows(small_maps(), "maze") == {"GQ": {"lams": [0.5], "stable": [[0, 0, 1]], "errors": [7.0]}}
+    with pytest.raises(ValueError, match=r"^problem is 'none'; it should be one of 'star', 'maze'$"):
+        method_map.map_rows(small_maps(), "none")
+
+
+@pytest.mark.parametrize("missing", ["problem", "method", "lam", "eta", "abscissa", "error"])
+def test_a_result_without_what_the_map_needs_is_refused(missing):
+    lacking = small_maps().drop_vars(missing)
+    told = r"^maps is .*; it should be an xarray\.Dataset with problem, method, lam, eta, abscissa, error$"
+    with pytest.raises(ValueError, match=told):
+        method_map.map_rows(lacking, "star")
+    with pytest.raises(ValueError, match=told):
+        method_map.show_method_map("fig-x", lacking)
+
+
+def test_the_figure_of_a_small_map_has_its_slider_choices_and_words():
+    explorable = method_map.map_explorable(small_maps())
+    assert explorable.sliders == (Slider("eta", "η", -0.301, 0.301, 0.0, 0.301, log=True),)
+    assert (explorable.name, explorable.choices) == ("method-map", ("star", "maze"))
+    assert explorable.formulas["etas"] == "() => [0.5, 1.0, 2.0]"
+    assert json.loads(explorable.formulas["maze"].removeprefix("() => (")[:-1]) == method_map.map_rows(
+        small_maps(), "maze"
+    )
+    for text in (explorable.label, explorable.note, explorable.caption):
+        assert text[0].isupper()
+        assert set(re.findall(r"[A-Z]{2,}", text)) <= {"TD", "ABTD"}  # nothing else is in capitals
+    assert explorable.note.endswith(".")
+    assert explorable.caption.endswith(".")
+    presets = {preset.label: (preset.values, preset.choice) for preset in explorable.presets}
+    assert presets == {
+        "the star at η = 1": ({"eta": 1.0}, "star"),
+        "the paper's two states": ({"eta": 1.0}, "two-state"),
+        "a slow ω on the star": ({"eta": 0.125}, "star"),
+        "Collision": ({"eta": 1.0}, "Collision"),
+    }
 
 
 # ---------------------------------------------------------------- in a browser

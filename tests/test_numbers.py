@@ -14,7 +14,7 @@ from mpmath import mp
 
 from gqlib import FiniteMDP, PredictionProblem, stationary_distribution
 from gqlib.domains import random_mdp, random_policy
-from gqlib.rounding import TOLERATED, resolvent_error, unit
+from gqlib.rounding import TOLERATED, Rounding, refuse_resolvent, resolvent_error, unit
 from gqlib.stability import joint_matrix, spectral_abscissa
 
 DIGITS = 50
@@ -307,3 +307,97 @@ def test_spectral_abscissa_of_a_jordan_block_is_off_by_a_root_of_rounding_as_doc
     norm = np.linalg.norm(matrix, 2)
     error = abs(spectral_abscissa(matrix) + 1.0)
     assert 1e-6 < error <= (2 * norm) ** (1 - 1 / n) * (10 * n * EPS * norm) ** (1 / n)
+
+
+# ---------------------------------------------------------------- the bounds, entry by entry
+
+
+def made_bounds():
+    """Bounds with numbers at random in every field, so that no two of them can be exchanged unseen."""
+    rng = np.random.default_rng(3)
+    n, d = 4, 2
+    fields = {
+        "system": np.eye(n) + 0.1 * rng.standard_normal((n, n)),
+        "x": rng.standard_normal((n, d)),
+        "y": rng.standard_normal((n, d)),
+        "features": rng.standard_normal((n, d)),
+        "change": rng.standard_normal((n, d)),
+        "reward": rng.standard_normal(n),
+        "spread": np.array([1.0, 7.0]),
+        "mass": 1.5,
+    }
+    return Rounding(**fields), fields
+
+
+def seen(fields, column, size):
+    """u·(‖S‖|S⁻¹ column| + 4·size), by the inverse and by rows."""
+    system = fields["system"]
+    norm = max(sum(abs(entry) for entry in row) for row in system)
+    ahead = np.linalg.inv(system) @ column
+    return 5 * len(system) * EPS * (norm * max(abs(ahead)) + 4 * size)
+
+
+def test_bounds_on_matrix_and_vector_are_those_of_the_formulas():
+    bound, fields = made_bounds()
+    x, phi, change, reward = (fields[name] for name in ("x", "features", "change", "reward"))
+    for i in range(2):
+        total = sum(abs(x[:, i]))
+        for j in range(2):
+            expected = total * seen(fields, change[:, j], max(abs(phi[:, j])))
+            assert bound.A[i, j] == pytest.approx(expected, rel=1e-12)
+        assert bound.b[i] == pytest.approx(total * seen(fields, reward, max(abs(reward))), rel=1e-12)
+    assert bound.A.shape == (2, 2)
+    assert bound.b.shape == (2,)
+
+
+def test_bounds_on_residual_and_gradient_are_those_of_the_formulas():
+    bound, fields = made_bounds()
+    y, phi, change, reward = (fields[name] for name in ("y", "features", "change", "reward"))
+    theta = np.array([2.0, -3.0])
+    white = np.hypot(*(sum(abs(y[:, i])) for i in range(2))) + 1.5 * np.hypot(1.0, 7.0)
+    changes = [seen(fields, change[:, j], max(abs(phi[:, j]))) for j in range(2)]
+    residual = white * (seen(fields, reward, max(abs(reward))) + 2.0 * changes[0] + 3.0 * changes[1])
+    assert bound.residual(theta) == pytest.approx(residual, rel=1e-12)
+    size = np.linalg.norm(y.T @ (change @ theta + reward))
+    for j in range(2):
+        slope = np.hypot(*(y.T @ change[:, j]))
+        assert bound.gradient(theta)[j] == pytest.approx(white * changes[j] * size + slope * residual, rel=1e-12)
+    for call in (bound.residual, bound.gradient):
+        with pytest.raises(ValueError, match=r"^theta has shape \(3,\); it should have shape \(2,\)$"):
+            call(np.ones(3))
+
+
+def test_the_bound_on_a_fixed_point_is_that_of_the_formula():
+    bound, fields = made_bounds()
+    y, phi, change, reward = (fields[name] for name in ("y", "features", "change", "reward"))
+    theta, inverse = np.array([2.0, -3.0]), np.array([[1.0, 0.5], [-2.0, 4.0]])
+    sizes = max(abs(reward)) + 2.0 * max(abs(phi[:, 0])) + 3.0 * max(abs(phi[:, 1]))
+    known = np.sqrt(sum(sum(abs(y @ row)) ** 2 for row in inverse))
+    unknown = 1.5 * np.sqrt(1.0**2 + 3.5**2 + 2.0**2 + 28.0**2)  # columns of the inverse, times 1 and 7
+    products = 4 * sizes * np.hypot(*(sum(abs(y[:, i])) for i in range(2)))
+    products += np.sqrt(((y.T @ change) ** 2).sum()) * np.sqrt(13.0)
+    expected = seen(fields, reward + change @ theta, sizes) * (known + unknown)
+    expected += 5 * 4 * EPS * products * np.sqrt(1.0 + 0.25 + 4.0 + 16.0)
+    assert bound.fixed_point(theta, inverse) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_error_of_a_resolvent_is_bounded_by_the_series_or_by_the_condition_number():
+    chain = np.array([[0.5, 0.5], [0.2, 0.8]])
+    assert resolvent_error(chain, 0.5) == pytest.approx(2 * 10 * EPS * 1.5 / 0.5, rel=1e-12)
+    assert resolvent_error(-chain, 0.5) == pytest.approx(2 * 10 * EPS * 1.5 / 0.5, rel=1e-12)
+    assert resolvent_error(np.eye(2), 0.99) == pytest.approx(2 * 10 * EPS * 199, rel=1e-9)  # the series, at its limit
+    system = np.eye(2) - 0.999 * chain
+    norm, inverse = (max(abs(rows).sum(axis=1)) for rows in (system, np.linalg.inv(system)))
+    assert resolvent_error(chain, 0.999) == pytest.approx(2 * 10 * EPS * norm * inverse, rel=1e-9)
+    with pytest.raises(ValueError, match=r"^chain has shape \(2, 3\); it should have shape \(2, 2\)$"):
+        resolvent_error(np.ones((2, 3)) / 3, 0.5)
+    for decay in (-0.1, 1.1):
+        with pytest.raises(ValueError, match=rf"^decay is {decay}; it should be in \[0, 1\]$"):
+            resolvent_error(chain, decay)
+
+
+def test_a_refused_resolvent_says_what_it_was_and_what_to_do():
+    refuse_resolvent("lam", np.eye(2), 0.5, "lam should be smaller")
+    with pytest.raises(ValueError, match=r"^lam is 1\.0; I - lam·P is so near to singular that rounding may take the "
+                                         r"whole result \(bound inf > 0\.01\); lam should be smaller$"):  # fmt: skip
+        refuse_resolvent("lam", np.eye(2), 1.0, "lam should be smaller")

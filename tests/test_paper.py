@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from gqlib.edition import paper
 from gqlib.edition.paper import CASES, NUMBERED_ITEMS, PAPER_TABLE_1, PAPER_TABLE_2
 from gqlib.stats import case_null, grim, grim_counts
 
@@ -116,3 +117,13 @@ def test_the_paper_s_counts_of_case_one_are_no_surprise_if_sigma_has_no_effect()
     assert min(cell.p_value(counts_of(c)[0]) for c in PAPER_TABLE_2 if c != ODD_COLUMN) > 0.2
     assert cell.p_value(34) == pytest.approx(136 / 1275)
     assert 0.1 < pooled.p_value(124) < 0.3
+
+
+def test_a_column_has_one_percentage_for_each_case():
+    column = paper._column(50.0, 30.0, 20.0)
+    assert dict(column) == {"I": 50.0, "II": 30.0, "III": 20.0}
+    with pytest.raises(TypeError):
+        column["I"] = 0.0
+    for wrong in ((50.0, 50.0), (25.0, 25.0, 25.0, 25.0)):
+        with pytest.raises(ValueError, match="argument 2 is"):
+            paper._column(*wrong)

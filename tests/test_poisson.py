@@ -217,9 +217,15 @@ ONE = Affine(np.zeros(2), np.ones((2, 1)))
     ("changes", "message"),
     [
         ({"decay": 1.0}, r"^decay is 1.0; it should be in \[0, 1\)$"),
-        ({"xi": [1.0, 0.0]}, "^xi is changed by chain"),
-        ({"chain": np.eye(2), "carried": np.eye(2)}, "^chain has more than one stationary law"),
-        ({"carried": np.full((2, 2), 0.5)}, "^carried exceeds chain"),
+        ({"xi": [1.0, 0.0]}, "^xi is changed by chain; it should be its stationary law$"),
+        (
+            {"chain": np.eye(2), "carried": np.eye(2)},
+            "^chain has more than one stationary law, up to rounding; it should have one recurrent class$",
+        ),
+        (
+            {"carried": np.full((2, 2), 0.5)},
+            "^carried exceeds chain; it should be chain times shares between 0 and 1$",
+        ),
         ({"features": np.ones((2, 3))}, r"^f has a slope of shape \(2, 1\); it should begin with \(2, 3\)"),
         ({"f": 1.0}, "^f is 1.0; it should be an Affine$"),
     ],
@@ -234,7 +240,8 @@ def test_the_general_equation_refuses(changes, message):
 def test_refusals_of_problems():
     problem, tables, _ = case("random")
     mdp, mu, pi, features = CASES["random"]
-    with pytest.raises(ValueError, match=r"^tables has a trace weight other than 1"):
+    told = r"^tables has a trace weight other than 1; the trace should be the paper's, which stays"
+    with pytest.raises(ValueError, match=told):
         poisson_solution(problem, variant_tables(mdp, mu, pi, features, SIGMA, "weighted"), LAM, ETA)
     with pytest.raises(ValueError, match=r"^tables has u of shape \(8, 3\); it should be \(4, 2\)"):
         poisson_solution(case("two states")[0], tables, LAM, ETA)
@@ -244,14 +251,16 @@ def test_refusals_of_problems():
         mean_increments([[1.0]], [[1.0, 2.0]], [[1.0]], [1.0], 1.0)
     plain, swap = VariantTables(np.ones((2, 1)), np.ones((2, 1)), np.ones(2)), [[0, 1], [1, 0]]
     ends = PredictionProblem([[1.0], [1.0]], [[0, 0.5], [1, 0]], swap, [1, 0], HALF, 0.5)
-    with pytest.raises(ValueError, match=r"^problem has episodes that end"):
+    told = r"^problem has episodes that end; the chain should be .* one \(see affine_poisson\)$"
+    with pytest.raises(ValueError, match=told):
         poisson_solution(ends, plain, 0.5, 1.0)
-    with pytest.raises(ValueError, match=r"^problem has a xi that p_mu changes"):
+    told = r"^problem has a xi that p_mu changes; it should be the stationary law of p_mu$"
+    with pytest.raises(ValueError, match=told):
         poisson_solution(PredictionProblem([[1.0], [1.0]], swap, swap, [1, 0], [0.9, 0.1], 0.5), plain, 0.5, 1.0)
     undiscounted = PredictionProblem([[1.0], [1.0]], swap, swap, [1, 0], HALF, 1.0)
     with pytest.raises(ValueError, match=r"^lam is 1 and problem has gamma 1; their product should be below 1$"):
         poisson_solution(undiscounted, plain, 1.0, 1.0)
-    with pytest.raises(ValueError, match=r"^problem has no fixed point"):
+    with pytest.raises(ValueError, match=r"^problem has no fixed point: Aθ \+ b stays at [\d.]+; A should be regular$"):
         poisson_solution(undiscounted, plain, 0.0, 1.0)  # constants are values of nothing
 
 

@@ -528,7 +528,7 @@ def test_sigma_and_lam_are_named_where_they_are_refused(name):
 
 @pytest.mark.parametrize("name", ["td_step", "prop1_step", "mspbe", "mspbe_gradient"])
 def test_theta_is_named_where_it_is_refused(name):
-    with pytest.raises(ValueError, match=r"^theta has shape \(3,\); it should have shape \(2\)"):
+    with pytest.raises(ValueError, match=r"^theta has shape \(3,\); it should have shape \(2,\)"):
         getattr(two_state().problem, name)([1.0, 2.0, 3.0], 0.5, 0.5)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from gqlib import FiniteMDP
 from gqlib.domains import domain_on_pairs, random_mdp, random_policy, random_problem
+from gqlib.domains.finite import Chain
 
 
 @pytest.mark.parametrize("concentration", [1e-3, 0.1, 1.0, 100.0])
@@ -75,3 +76,31 @@ def test_a_domain_on_pairs_refuses_terminal_states():
     mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
     with pytest.raises(ValueError, match=r"terminal states \(1,\)"):
         domain_on_pairs(mdp, [[1.0], [1.0]], [[1.0], [1.0]], np.eye(2))
+
+
+MOVES = np.array([[[0.5, 0.5], [0.0, 1.0]], [[1.0, 0.0], [0.25, 0.75]]])
+DRAWS = np.array([[0.0, 0.5, 0.25], [0.25, 0.25, 0.2], [0.1, 0.6, 0.1], [0.9, 0.2, 0.9]])
+
+
+@pytest.mark.parametrize(("ends_on", "horizon"), [([False, False], 2), ([True, False], 0)])
+def test_a_walk_by_hand_with_draws_on_the_borders(ends_on, horizon):
+    """A draw on the border between two outcomes takes the later one: [0, ¼) is the first, [¼, 1) the second."""
+    mu, start = np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0.25, 0.75])
+    chain = Chain(MOVES, mu, start, np.array(ends_on), horizon)
+    path = chain.walk(DRAWS)
+    assert path.states.tolist() == [1, 1, 0]  # the last one by a new start
+    assert path.actions.tolist() == [1, 1, 1]
+    assert path.arrivals.tolist() == [1, 0, 1]
+    assert path.next_actions.tolist() == [1, 1, 0]
+    assert path.ends.tolist() == [False, True, False]
+    assert chain.has_episodes
+    assert not Chain(MOVES, mu, start, np.zeros(2, dtype=bool)).has_episodes
+
+
+def test_sums_of_probabilities_reach_one_so_that_no_draw_falls_off_the_end():
+    thirds = np.full((1, 3), 1.0 - 2.0 / 3.0)
+    chain = Chain(np.full((3, 3, 3), 0.1 + 0.7 / 3), np.tile(thirds, (3, 1)), thirds[0], np.zeros(3, dtype=bool))
+    for sums in chain.cumulative:
+        assert (sums[..., -1] == 1.0).all()
+    top = np.nextafter(1.0, 0.0)
+    assert chain.walk(np.full((3, 3), top)).arrivals.tolist() == [2, 2]

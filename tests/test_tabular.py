@@ -569,9 +569,80 @@ def test_undiscounted_full_traces_need_episodes_that_end():
     mdp = FiniteMDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], np.zeros((2, 2)), 1.0, terminal=[1])
     stays, leaves = [[1.0, 0.0], [1.0, 0.0]], [[0.5, 0.5], [1.0, 0.0]]
     tabular.mixed_operator(mdp, stays, leaves, 0.5, 1.0)
-    with pytest.raises(ValueError, match=r"^lam is 1\.0 with gamma 1\.0"):
+    told = r"^lam is 1\.0 with gamma 1\.0; mu does not end episodes surely, so lam·gamma should be below 1$"
+    with pytest.raises(ValueError, match=told):
         tabular.mixed_operator(mdp, leaves, stays, 0.5, 1.0)
 
 
 def test_equal_policies_contract_for_every_lambda():
     assert tabular.contraction_limit(0.9, 0.0, 0.0) == np.inf
+
+
+def test_a_table_needs_a_row_and_a_column_for_every_index_of_the_episode():
+    step = Episode([0, 2], [0, 1], [1.0], False)
+    tabular.sarsa(np.zeros((3, 2)), step, **SMALL)
+    told = r"^q has shape \({}\); for an episode with {} up to {} it should have more {}$"
+    with pytest.raises(ValueError, match=told.format("2, 2", "states", 2, "states")):
+        tabular.sarsa(np.zeros((2, 2)), step, **SMALL)
+    with pytest.raises(ValueError, match=told.format("3, 1", "actions", 1, "actions")):
+        tabular.sarsa(np.zeros((3, 1)), step, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tabular.sarsa(Q, EPISODE, gamma=-0.1, alpha=0.1), r"^gamma is -0\.1; it should be in \[0, 1\]$"),
+        (lambda: tabular.sarsa(Q, EPISODE, gamma=0.9, alpha=-1), r"^alpha is -1; it should be in \[0, inf\)$"),
+        (lambda: tabular.sarsa(Q, [1, 2], **SMALL), r"^episode is \[1, 2\]; it should be an Episode$"),
+        (lambda: tabular.expected_sarsa(Q, EPISODE, PI[:2], **SMALL), r"^pi has shape \(2, 3\); it .* \(4, 3\)$"),
+        (lambda: tabular.sarsa_lambda(Q, EPISODE, lam=2, **SMALL), r"^lam is 2; it should be in \[0, 1\]$"),
+        (lambda: tabular.lambda_return(Q, EPISODE, 12, lam=0.5, gamma=0.9), r"^t is 12; it should be from 0 to 11$"),
+        (
+            lambda: tabular.td_error_return(Q, EPISODE, PI, 12, sigma=1.0, lam=0.5, gamma=0.9),
+            r"^t is 12; it should be from 0 to 11$",
+        ),
+        (
+            lambda: tabular.n_step_q_sigma(Q, EPISODE, PI, n=1, sigma=1.0, correct_bootstrap=1, **SMALL),
+            r"^correct_bootstrap is 1; it should be True or False$",
+        ),
+        (
+            lambda: tabular.n_step_q_sigma(Q, EPISODE, PI, np.eye(3)[[0, 0, 0, 0]], n=1, sigma=1.0, **SMALL),
+            r"^mu gives probability 0 to an action of the episode; it should be the policy that acted$",
+        ),
+        (lambda: tabular.mixed_operator(None, PI, MU, 0.5, 0.5), r"^mdp is None; it should be a FiniteMDP$"),
+        (lambda: tabular.mixed_fixed_point(None, PI, MU, 0.5), r"^mdp is None; it should be a FiniteMDP$"),
+        (lambda: tabular.mixed_fixed_point(make_mdp(0), PI[:2], MU, 0.5), r"^pi has shape "),
+        (lambda: tabular.mixed_fixed_point(make_mdp(0), PI, MU[:2], 0.5), r"^mu has shape "),
+        (lambda: tabular.mixture_policy(PI * 2, MU, 0.5), r"^pi sums to 2 at \(0,\); it should sum to 1$"),
+        (lambda: tabular.mixture_policy(PI, MU, -0.1), r"^sigma is -0\.1; it should be in \[0, 1\]$"),
+        (lambda: tabular.policy_distance(PI * 2, MU), r"^pi sums to 2 "),
+        (lambda: tabular.contraction_limit(1.1, 0.5, 1.0), r"^gamma is 1\.1; it should be in \[0, 1\]$"),
+        (lambda: tabular.contraction_limit(-0.1, 0.5, 1.0), r"^gamma is -0\.1; it should be in \[0, 1\]$"),
+        (lambda: tabular.contraction_limit(0.9, np.nan, 1.0), r"^sigma is nan; it should be finite$"),
+        (lambda: tabular.contraction_limit(0.9, 0.5, -0.1), r"^distance is -0\.1; it should be in \[0, 2\]$"),
+    ],
+)
+def test_refusals_say_what_it_was_and_what_it_should_be(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_probability_zero_matters_only_for_actions_that_were_taken_by_the_behaviour():
+    """At the end of an episode no action is taken, and the last one that is listed needs no probability."""
+    mu = np.array([[1.0, 0.0], [0.5, 0.5]])
+    ended, cut = (Episode([1, 1, 0], [0, 1, 1], [1.0, 1.0], end) for end in (True, False))
+    half = np.full((2, 2), 0.5)
+    at = {"n": 2, "sigma": 1.0, "gamma": 1.0, "alpha": 1.0}
+    # Of 1 step each: ρ has the factor of A_1, ½/½, and both targets are two rewards and one.
+    assert tabular.n_step_q_sigma(np.zeros((2, 2)), ended, half, mu, **at).tolist() == [[0.0, 0.0], [2.0, 1.0]]
+    with pytest.raises(ValueError, match=r"^mu gives probability 0"):
+        tabular.n_step_q_sigma(np.zeros((2, 2)), cut, half, mu, **at)
+    first = Episode([0, 1, 1], [1, 0, 0], [1.0, 1.0], True)  # no ratio needs the first action, but μ did not take it
+    with pytest.raises(ValueError, match=r"^mu gives probability 0"):
+        tabular.n_step_q_sigma(np.zeros((2, 2)), first, half, mu, **at)
+
+
+def test_the_limit_of_contraction_by_hand():
+    assert tabular.contraction_limit(0.5, 0.25, 2.0) == 0.25 + 0.5 / (0.5 * 2.0)
+    assert tabular.contraction_limit(0.0, 0.25, 2.0) == np.inf
+    assert tabular.contraction_limit(1.0, 0.25, 2.0) == 0.25

@@ -201,6 +201,58 @@ def test_a_dark_mark_on_a_map_has_a_light_rim(shown):
     assert set(marks) == {"#ffffff"}
 
 
+SVG = "http://www.w3.org/2000/svg"
+SMALL = f"""<svg xmlns="{SVG}" viewBox="0 0 72 36"><defs>
+<pattern id="hatch"><path style="stroke: #000000" /></pattern><clipPath id="frame" /><path id="dot" /></defs>
+<g id="map-1" style="stroke: #0072b2"><path style="fill: #ffffff" /><g id="map-2"><path /></g></g>
+<path style="fill: #0072b2; stroke: #808080" clip-path="url(#frame)" />
+<path style="fill: url(#hatch); stroke: #0072b2" /><use href="#dot" style="fill: #0072b2; stroke: #808080" />
+<a href="https://example.org" /></svg>"""
+
+
+def test_names_styles_and_references_of_a_small_figure_by_hand():
+    html = themed.inline(SMALL, "g1-", "what & why")
+    assert html.startswith('<div class="gq-figure" style="--gq-width: 96px"><svg xmlns="')
+    root = ElementTree.fromstring(html).find(f"{{{SVG}}}svg")
+    assert {key: root.get(key) for key in ("class", "role", "aria-label", "style", "viewBox")} == {
+        "class": "gq-drawing", "role": "img", "aria-label": "what & why", "style": "fill: var(--gq-ink, #000000)",
+        "viewBox": "0 0 72 36",
+    }  # fmt: skip
+    style = root[0]
+    assert style.tag == f"{{{SVG}}}style"
+    blue, grey = "var(--gq-blue, #0072b2)", "color-mix(in srgb, var(--gq-ink, #000000) 50%, var(--gq-paper, #ffffff))"
+    assert re.findall(r"\.(g1-\d)\{(.*?)\}", style.text) == [
+        ("g1-0", "stroke: #000000"),  # the hatching belongs to a map, as there is one
+        ("g1-1", "fill: #000000; stroke: #0072b2"),  # black is what no colour means, and the map keeps the others
+        ("g1-2", "fill: #ffffff"),
+        ("g1-3", f"fill: {blue}; stroke: {grey}"),
+        ("g1-4", f"fill: url(#g1-hatch); stroke: {blue}"),
+    ]
+    assert not [node for node in root.iter() if node is not root and node.get("style")]
+    assert [node.get("class") for node in root.iter() if node.get("class", "").startswith("g1")] == [
+        "g1-0", "g1-1", "g1-2", "g1-3", "g1-4", "g1-3",
+    ]  # fmt: skip
+    ids = [node.get("id") for node in root.iter() if node.get("id")]
+    assert ids == ["g1-hatch", "g1-frame", "g1-dot", "g1-map-1", "g1-map-2"]
+    assert [node.get("href") for node in root.iter() if node.get("href")] == ["#g1-dot", "https://example.org"]
+    assert [node.get("clip-path") for node in root.iter() if node.get("clip-path")] == ["url(#g1-frame)"]
+
+
+def test_without_a_map_the_hatching_takes_the_colours_of_the_page():
+    html = themed.inline(SMALL.replace("map-", "not-a-"), "g1-", "")
+    assert ".g1-0{stroke: var(--gq-ink, #000000)}" in html
+    assert "stroke: #0072b2" not in html
+
+
+def test_colours_become_those_of_the_page():
+    assert themed.themed("#0072b2") == "var(--gq-blue, #0072b2)"
+    assert themed.themed("#ffffff") == "var(--gq-paper, #ffffff)"
+    assert themed.themed("#000000") == "var(--gq-ink, #000000)"
+    assert themed.themed("#333333") == "color-mix(in srgb, var(--gq-ink, #000000) 80%, var(--gq-paper, #ffffff))"
+    for tinted in ("#334433", "#333344", "#443333"):
+        assert themed.themed(tinted) == f"color-mix(in srgb, {tinted} var(--gq-own, 100%), var(--gq-ink, #000000))"
+
+
 def test_two_figures_on_a_page_share_no_names():
     svg = figures.svg(mixed())
     ids = [set(re.findall(r'id="([^"]+)"', themed.inline(svg, prefix, ""))) for prefix in ("gq1-", "gq2-")]

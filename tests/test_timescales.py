@@ -1,5 +1,7 @@
 """The step ratio η of GQ(σ, λ): the joint matrix, its bounds and its limits."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -163,3 +165,71 @@ def test_conditional_mean_given_the_pair_is_not_the_mean_field():
     by_pair = delta[:, None] * p.trace_weights(0.5) / p.xi[:, None]  # E[δ_k e_k | (S_k, A_k)]
     np.testing.assert_allclose(p.xi @ by_pair, field, atol=1e-12)
     assert np.linalg.norm(by_pair - field, axis=1).min() > 0.5
+
+
+def test_the_problem_of_the_rare_action_by_hand():
+    p = rare_action_problem(RARE, near=0.5, epsilon=0.25, gamma=0.8)
+    np.testing.assert_array_equal(p.features, [[1.0, 0.0], [1.25, 1.5], [0.0, 0.5], [0.75, -0.25]])
+    np.testing.assert_allclose(p.xi, [0.375, 0.125, 0.375, 0.125])
+    np.testing.assert_allclose(p.p_pi, [[0, 0, 0, 1], [0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0]])
+    np.testing.assert_allclose(p.p_mu[0], [0.0, 0.0, 0.75, 0.25])
+    assert p.gamma == 0.8
+    assert not p.rewards.any()
+    usual = rare_action_problem(RARE)
+    assert (usual.gamma, usual.features[2].tolist()) == (0.99, [0.0, 0.2])
+    np.testing.assert_allclose(usual.xi, [0.495, 0.005, 0.495, 0.005])
+
+
+def test_the_search_tries_every_candidate_and_takes_the_widest_gap():
+    """Against a problem built for each of them."""
+    values, gaps = [-0.5, 1.5], {}
+    for far in itertools.product(values, repeat=4):
+        p = rare_action_problem(np.reshape(far, (2, 2)))
+        a = p.A(0.0, 0.0)
+        least = min(-spectral_abscissa(a), spectral_abscissa(joint_matrix(p, 0.0, 0.0, 0.7)))
+        gaps[far] = least / np.linalg.norm(a)
+    far, gap, hits = search_rare_action(values, 0.7)
+    assert gap == pytest.approx(max(gaps.values()))
+    assert gaps[tuple(far.ravel())] == pytest.approx(gap)
+    assert hits == sum(value > 1.5e-8 for value in gaps.values())
+
+
+def test_the_pencil_at_a_complex_point_by_hand():
+    found = pencil([[1.0, 2.0], [0.0, 3.0]], [[5.0, 0.0], [0.0, 7.0]], 2.0, 1.0 + 2.0j)
+    s = 1.0 + 2.0j
+    # ηAAᵀ = 2·[[5, 6], [6, 9]].
+    np.testing.assert_allclose(found, [[s**2 + 9 * s + 10, -2 * s + 12], [12, s**2 + 11 * s + 18]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pencil(np.ones((2, 3)), np.eye(2), 1, 1), r"^a has shape \(2, 3\); it should have shape \(2, 2\)$"),
+        (lambda: pencil(np.eye(2), np.eye(3), 1.0, 1.0), r"^m has shape \(3, 3\); it should have shape \(2, 2\)$"),
+        (lambda: pencil(np.eye(2), np.eye(2), np.nan, 1.0), r"^eta is nan; it should be finite$"),
+        (lambda: pencil(np.eye(2), np.eye(2), 1.0, complex(1.0, np.inf)), r"^s is .*inf.*; it should be finite$"),
+        (lambda: pencil(np.eye(2), np.eye(2), 1.0, np.nan), r"^s is .*nan.*; it should be finite$"),
+        (lambda: rare_action_problem(RARE, epsilon=1.0), r"^epsilon is 1\.0; it should be in \(0, 1\)$"),
+        (lambda: rare_action_problem(RARE, near=np.nan), r"^near is nan; it should be finite$"),
+        (lambda: rare_action_problem([[1.0, 2.0]]), r"^far has shape \(1, 2\); it should have shape \(2, 2\)$"),
+        (lambda: search_rare_action([1.0], 0.0), r"^eta is 0\.0; it should be in \(0, inf\)$"),
+        (lambda: search_rare_action(1.0, 0.5), r"^values has shape \(\); it should have shape \(any,\)$"),
+        (lambda: mean_matrices(None, 0.5, 0.5), r"^problem is None; it should be a LinearPrediction$"),
+        (
+            lambda: sufficient_eta(two_state(0.99, "bootstrap").problem, 0.0, 0.99),
+            r"^problem has a γE\[v\] that differs from M \+ Aᵀ by [\d.]+; it should be equal \(the trace is cut where "
+            r"the update goes on\), or the bound does not apply$",
+        ),
+    ],
+)
+def test_refusals_say_what_it_was_and_what_it_should_be(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_bound_that_says_nothing_is_zero():
+    p = two_state(0.5).problem
+    a, m, _ = mean_matrices(p, 1.0, 0.0)  # on-policy, so A + Aᵀ is negative definite
+    assert np.trace(a) < 0
+    assert (sufficient_eta(p, 1.0, 0.0), necessary_eta(p, 1.0, 0.0)) == (0.0, 0.0)
+    assert m.shape == (2, 2)

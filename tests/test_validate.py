@@ -99,7 +99,8 @@ def test_arrays_have_a_shape_and_finite_entries():
     np.testing.assert_array_equal(found, given)
     found[0, 0] = 9.0
     assert given[0, 0] == 0  # it is a copy
-    for shape, told in (((3, None), "(3, any)"), ((None,), "(any)"), ((2, 3, 1), "(2, 3, 1)")):
+    wanted = {(3, None): "(3, any)", (None,): "(any,)", (2,): "(2,)", (): "()", (2, 3, 1): "(2, 3, 1)"}
+    for shape, told in wanted.items():
         assert refused(check.array, given, shape) == f"x has shape (2, 3); it should have shape {told}"
     assert refused(check.array, np.zeros((0, 2)), (None, 2)) == "x has shape (0, 2); it should have shape (any, 2)"
     assert refused(check.array, [0.0, math.nan, math.inf], (3,)) == "x is nan at (1,); every entry should be finite"
@@ -114,7 +115,7 @@ def test_arrays_have_a_shape_and_finite_entries():
 def test_vectors_are_as_long_as_the_first():
     first, second = check.vectors(a=[1, 2], b=[1e60, 0.0])
     assert (first.tolist(), second.tolist()) == ([1.0, 2.0], [1e60, 0.0])
-    with pytest.raises(ValueError, match=r"^b has shape \(3,\); it should have shape \(2\)$"):
+    with pytest.raises(ValueError, match=r"^b has shape \(3,\); it should have shape \(2,\)$"):
         check.vectors(a=[1, 2], b=[1, 2, 3])
     check.finite(a=1.0, b=np.ones(2))
     with pytest.raises(check.Diverged, match=r"^b overflows in this step"):

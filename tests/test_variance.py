@@ -14,6 +14,7 @@ from gqlib.variance import (
     arrival_moments,
     gq_noise,
     stationary_moments,
+    trace_first_moments,
     trace_second_moments,
 )
 
@@ -140,7 +141,8 @@ def test_sigma_zero_is_not_free_of_noise_in_gq(case):
 
 def test_a_flat_parabola_has_no_best_sigma_and_bad_vectors_are_named(case):
     mdp, mu, _, problem, theta, _ = case
-    with pytest.raises(ValueError, match=r"^quadratic is 0\.0"):
+    told = r"^quadratic is 0\.0; it should be positive, or no sigma is better than another$"
+    with pytest.raises(ValueError, match=told):
         _ = NoiseParabola(0.0, 0.0, 1.0).best
     with pytest.raises(ValueError, match=r"omega has shape \(2,\)"):
         gq_noise(mdp, mu, problem, theta, [0.0, 1.0], 0.5)
@@ -212,3 +214,42 @@ def test_traces_that_arrive_at_an_end_do_not_count():
     only = [[1.0], [1.0]]
     problem = PredictionProblem.on_pairs(mdp, only, only, [[2.0], [7.0]], start=[1.0, 0.0])
     assert arrival_moments(mdp, problem, 0.0).ravel().tolist() == [2.0, 0.0]
+
+
+def test_coefficients_of_a_trace_are_refused_with_what_they_should_be():
+    swap = [[0.0, 1.0], [1.0, 0.0]]
+    problem = PredictionProblem([[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 0.9)
+    weighted = PredictionProblem([[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 0.9, p_trace=0.5 * np.array(swap))
+    told = {
+        r"^problem has a trace that is weighted or that another chain carries; its p_trace should be that of the walk, "
+        r"or zero, and the weights should be handed in as c$": (weighted, 0.5, None),
+        r"^c is \[1\.0, -0\.5\]; trace coefficients should not be negative$": (problem, 0.5, [1.0, -0.5]),
+        r"^c has shape \(3,\); it should have shape \(2,\)$": (problem, 0.5, [1.0, 1.0, 1.0]),
+        r"^c carries on 1\.8 of the trace in the mean at lam 1; it should be less than 1$": (problem, 1.0, [2.0, 2.0]),
+        r"^lam is 2; it should be in \[0, 1\]$": (problem, 2, None),
+        r"^problem is None; it should be a PredictionProblem$": (None, 0.5, None),
+    }
+    for message, given in told.items():
+        with pytest.raises(ValueError, match=message):
+            trace_first_moments(*given)
+    # A trace that is cut at once is no other one's: zero is allowed.
+    cut = PredictionProblem([[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 0.9, p_trace=np.zeros((2, 2)))
+    np.testing.assert_allclose(trace_first_moments(cut, 0.5, [3.0, 3.0]), [[0.5], [1.0]])
+    told = r"^lam is 1; from 0\.\d+ on the trace has no second moment, it should be smaller$"
+    with pytest.raises(ValueError, match=told):
+        trace_second_moments(problem, 1.0, [2.0, 2.0])
+
+
+def test_the_first_moments_of_a_trace_by_hand():
+    """φ = 1, 2 in turn, γλ = ½, c = (1, ½): x₁ = ½·1 + ½·1·x₂ and x₂ = ½·2 + ½·½·x₁, each of which begins at ξφ."""
+    swap = [[0.0, 1.0], [1.0, 0.0]]
+    problem = PredictionProblem([[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 1.0)
+    found = trace_first_moments(problem, 0.5, [1.0, 0.5])
+    np.testing.assert_allclose(found, np.linalg.solve([[1.0, -0.5], [-0.25, 1.0]], [[0.5], [1.0]]))
+
+
+def test_a_parabola_refuses_what_is_not_finite():
+    with pytest.raises(ValueError, match=r"^sigma is nan; it should be finite$"):
+        NoiseParabola(1.0, 2.0, 3.0)(np.nan)
+    np.testing.assert_array_equal(NoiseParabola(1.0, 2.0, 3.0)([0.0, 2.0]), [3.0, 11.0])
+    assert NoiseParabola(2.0, -1.0, 3.0).best == 0.25
