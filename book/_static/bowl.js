@@ -43,7 +43,7 @@
     panels.querySelector(".gq-choice").firstChild.textContent = "problem ";
     const plane = panel(panels, "The bowl", { low: 0, high: 30, label: "first weight" }, { low: 0, high: 30, label: "second weight" },
       [["faint", DOTS, "levels"], ["red", DASH, "semi-gradient"], ["blue", "", "downhill"]]);
-    const fall = panel(panels, "MSPBE over time", { low: 0.01, high: 1e4, ticks: [0.01, 1, 100], kind: "log", label: "t" }, { low: 1e-4, high: 100, ticks: [1e-4, 0.01, 1, 100], kind: "log", label: "MSPBE, as a share of that at the start" },
+    const fall = panel(panels, "MSPBE over time", { low: 0.01, high: 1e4, ticks: [0.01, 1, 100], kind: "log", label: "t" }, { low: 1e-9, high: 100, ticks: [1e-4, 1], kind: "log", label: "MSPBE, as a share of that at the start" },
       [["red", DASH, "semi-gradient"], ["blue", "", "downhill"]]);
     const rings = Array.from({ length: LEVELS }, () => plane.line("faint", DOTS));
     const [semi, down, end, start] = [plane.line("red", DASH), plane.line("blue"), plane.dots("mark", 5), plane.dots("start", 5)];
@@ -55,7 +55,7 @@
       const [a, b, m] = [values.slice(0, 4), values.slice(4, 6), values.slice(6)], here = rest(a, b), steep = downhill(a, m);
       const at = ([x, y]) => half(m, [a[0] * x + a[1] * y + b[0], a[2] * x + a[3] * y + b[1]]);
       const [one, two] = [a, steep].map((matrix) => way(matrix, first, here, TIMES)), top = at(first);
-      const x = two.map((p) => p[0]), y = two.map((p) => p[1]), sides = [x, y].map((all) => [Math.min(...all), Math.max(...all)]);
+      const seen = [first, here, ...two], sides = [0, 1].map((k) => seen.map((p) => p[k])).map((all) => [Math.min(...all), Math.max(...all)]);
       const room = 0.35 * Math.max(...sides.map(([low, high]) => high - low), 0.1);
       plane.limits(...[sides[1], sides[0]].map(([low, high]) => [low - room, high + room]));
       rings.forEach((line, k) => line(level(a, m, here, top * 4 ** (2 - k), POINTS)));
