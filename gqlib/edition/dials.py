@@ -44,8 +44,8 @@ def backup_explorable() -> Explorable:
         {"update": to_javascript([SIGMA, RUN, REPAIR, ALPHA], [target, error, GUESS + ALPHA * error])},
         note="Drag the point on the line, or move it with the arrow keys.",
         caption="One update of Q(σ) at the σ, guesses and step size that you set. The backup diagram: the pair on top, "
-        "the state reached, its two actions, each branch as long as its weight; solid what the crew did, dashed what "
-        "the plan would do. The error of the update against σ: above zero the guess of 30 rises, below it falls.",
+        "the state reached, its two actions with their weights; solid what the crew did, dashed what the plan would "
+        "do. The error of the update against σ: above zero the guess of 30 rises, below it falls.",
         presets=(
             Preset("Expected Sarsa", {"sigma": 0.0, "run": 20.0, "repair": 40.0}),
             Preset("Sarsa", {"sigma": 1.0, "run": 20.0, "repair": 40.0}),
