@@ -91,7 +91,8 @@
       bars.forEach((bar, j) => bar([[j, 0], [j, paid[j]]]));
       ends(paid.map((x, j) => [j, x]));
       own(errors.map((x, j) => [j + 0.15, x]));
-      state.report(`the credit of a visit adds up to ${fade < 1 ? text(1 / (1 - fade)) : "∞"} days`, [
+      const days = fade < 1 ? text(1 / (1 - fade)) : "∞";
+      state.report(`the credit of a visit adds up to ${days} ${days === "1" ? "day" : "days"}`, [
         ["errors", "errors", errors.map(text).join(", ")], ["paid", "paid", paid.map(text).join(", ")],
       ]);
     }
