@@ -122,8 +122,9 @@ def test_a_line_of_the_page_names_each_chapter_once_and_links_each_name(item):
     shown = re.findall(r"\[([\w ]+)\]\(#([\w-]+)\)", chapters)
     assert len(shown) == len({chapter for chapter, _ in shown}) >= 1
     cells = {cell for claim in load_claims() if item in claim.items for cell in claim.cells}
-    assert {(chapter.replace(" ", "_"), label) for chapter, label in shown} <= cells
-    assert {chapter.replace(" ", "_") for chapter, _ in shown} == {chapter for chapter, _ in cells}
+    shown = [(chapter.lower().replace(" ", "_"), label) for chapter, label in shown]
+    assert set(shown) <= cells
+    assert {chapter for chapter, _ in shown} == {chapter for chapter, _ in cells}
     linked = re.findall(r"\[`([\w.]+)`\]\(#([\w.]+)\)", code)
     assert [name for _, name in linked] == index()[item][:4]
     assert all(f"gqlib.{text}" == name for text, name in linked)

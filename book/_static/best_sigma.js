@@ -47,11 +47,11 @@
       const now = total(repaired(row, sigma), alpha), index = Math.round(sigma * (COUNT - 1));
       point([sigma, now]);
       const [best, saved] = least(row), fine = range(0, 1, 101).map((s) => [s, Math.sqrt(repaired(row, s)[1] / row[1])]);
-      // Where a small σ saves little one must look closely: the window ends at twice the noise of σ = 0.
-      noise.limits([0, Math.min(2, 1.1 * Math.max(...fine.map((p) => p[1])))]);
+      const inside = Math.max(0, Math.min(1, best)), top = 1.1 * Math.max(...fine.map((p) => p[1]));
+      // Where a small σ saves little one must look closely: the window then ends at twice the noise of σ = 0.
+      noise.limits([0, inside > 0 ? Math.min(2, top) : top]);
       curve(fine);
       level([[0, 1], [1, 1]]);
-      const inside = Math.max(0, Math.min(1, best));
       low([[inside, Math.sqrt(repaired(row, inside)[1] / row[1])]]);
       state.report(`repaired: least noise at σ = ${text(Number(inside.toFixed(3)))}`, [
         ["saved", "variance saved there", text(100 * saved) + "\u00a0%"], ["repaired", "total error at your σ: repaired", text(now)],

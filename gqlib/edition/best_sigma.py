@@ -166,7 +166,7 @@ def best_sigma_explorable() -> Explorable:
         "The paper's method and the repaired one at the λ, α and features that you set, η = 4, to first order in α. "
         "Total error: root mean square over visits of the learnt values against those of the target policy; the point "
         "is the repaired method at your σ. Bias: the same without noise. Noise of the repaired method, relative to "
-        "σ = 0, and the σ at which it is least.",
+        "σ = 0, and the σ at which it is least; where that is above 0 the panel ends at twice the noise of σ = 0.",
         (
             Preset("a table: σ only makes noise", {"sigma": 0.5, "lambda": 0.0, "alpha": 0.01}, CASES[0]),
             Preset("features: a small σ helps", {"sigma": 0.2, "lambda": 0.9, "alpha": 0.001}, CASES[2]),

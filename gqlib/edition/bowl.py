@@ -1,4 +1,4 @@
-r"""MSPBE as a bowl (Eqs. (18)–(19)), live for two weights: its level lines, and two ways from the same start.
+r"""MSPBE as a bowl, live for two weights: its level lines, and two ways from the same start. See Eqs. (18)–(19).
 
 With g = A_σθ + b and M = ΦᵀΞΦ the objective is ½ gᵀM⁻¹g. The semi-gradient learner follows θ̇ = g, whether or not that
 leads down; the other one follows θ̇ = −A_σᵀM⁻¹g, straight downhill (Eq. (21) without its ½). Three problems:

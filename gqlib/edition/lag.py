@@ -1,5 +1,6 @@
-r"""One and the same logbook, read by three learners: GQ(σ, λ) with the correction of the present step (Eqs. (25)–(26)),
-with that of the step before (Algorithm 1 as printed), and without any (semi-gradient); live.
+r"""One and the same logbook, read by three learners: GQ(σ, λ) with the correction of the present step, with that of the
+step before, and without any; live. The first is Eqs. (25)–(26), the second Algorithm 1 as printed, the third the
+semi-gradient.
 
 With u = (σ − λ)φ' + (1−σ)φ̄ a step is
 

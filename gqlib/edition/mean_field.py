@@ -1,4 +1,4 @@
-r"""The field of the mean update, θ̇ = A_σθ + b (Eqs. (12)–(15)): drawn, and live on the machine with two weights.
+r"""The field of the mean update, θ̇ = A_σθ + b: drawn, and live on the machine with two weights. See Eqs. (12)–(15).
 
 The two weights say what *running* and what *repairing* is worth, whatever the state. Then A_σ is 2 × 2, its entries are
 rational functions of σ, λ and γ, and b, the arrow at the origin, does not contain σ:

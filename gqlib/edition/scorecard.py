@@ -16,7 +16,7 @@ from gqlib import _validate as check
 from gqlib.claims import SECTIONS, VERDICTS, WEIGHTS, Claim, checked, count_verdicts, count_weights
 from gqlib.edition.typeset import to_html, to_markdown
 
-__all__ = ["NUMBERS", "Block", "cards", "controls", "counts", "entries", "headline"]
+__all__ = ["NUMBERS", "Block", "cards", "chapter_title", "controls", "counts", "entries", "headline"]
 
 # What each verdict means, in a phrase, and a sign for it; in the order from what stands to what falls.
 MEANINGS = {
@@ -312,8 +312,15 @@ def _parts(claim: Claim) -> list[str]:
     return list(dict.fromkeys(key for section in claim.sections for key in PARTS if section.startswith(key)))
 
 
-def _chapter(name: str) -> str:
-    """A chapter of the book, by name."""
+def chapter_title(name: str) -> str:
+    """A chapter of the book as a reader would name it, from the name of its file.
+
+    Examples
+    --------
+    >>> chapter_title("mspbe_and_proposition_1")
+    'MSPBE and Proposition 1'
+    """
+    check.instance("name", name, str)
     words = " ".join(SPELLED.get(word, word) for word in name.split("_"))
     return words[0].upper() + words[1:]
 
@@ -326,7 +333,7 @@ def _item(claim: Claim, label: str, told: str, again: str = "") -> str:
     where = f" ({_section(claim)})" if _section(claim) else ""
     verdict = ", ".join(filter(None, (claim.verdict, claim.weight)))
     first = dict(reversed(claim.cells))
-    shown = [f"[{_chapter(chapter)}](#{first[chapter]})" for chapter in dict(claim.cells)]
+    shown = [f"[{chapter_title(chapter)}](#{first[chapter]})" for chapter in dict(claim.cells)]
     lines = [f"- **{to_markdown(claim.place)}**{where}, *{verdict}.* {to_markdown(claim.says)}"]
     lines += [f"**{label}** {to_markdown(told)}"] if told else []
     lines += [f"**For the paper.** {to_markdown(claim.defence)}"] if claim.defence else []
@@ -356,7 +363,7 @@ def _evidence(claim: Claim) -> str:
     """Links to the cells, chapter by chapter, and the number of tests."""
     shown = []
     for chapter in dict.fromkeys(chapter for chapter, _ in claim.cells):
-        name, labels = _chapter(chapter), [label for other, label in claim.cells if other == chapter]
+        name, labels = chapter_title(chapter), [label for other, label in claim.cells if other == chapter]
         others = [
             f'<a href="{chapter}.html#{label}" aria-label="{name}, cell {number}">{number}</a>'
             for number, label in enumerate(labels[1:], 2)
@@ -397,7 +404,7 @@ def _entry(claim: Claim, rank: int, places: dict[str, str]) -> str:
     section = _section(claim)
     grave = GRAVITY.index(claim.weight or claim.verdict)
     words = " ".join([claim.place, *claim.sections, claim.verdict, claim.weight, claim.says, told, claim.defence])
-    words = f"{words} {' '.join(_chapter(chapter) for chapter, _ in claim.cells)}"
+    words = f"{words} {' '.join(chapter_title(chapter) for chapter, _ in claim.cells)}"
     data = {
         "verdict": claim.verdict,
         "weight": claim.weight,

@@ -1,4 +1,4 @@
-r"""Where the weights come to rest (Eq. (16)), live on the machine: with a table, and with three, two weights or one.
+r"""Where the weights come to rest, live on the machine: with a table, and with three, two weights or one. See Eq. (16).
 
 With a table the resting point is q^{ν_σ}, the values of ν_σ = (1−σ)π + σμ, whatever λ is. With fewer weights it is
 Φθ_*, where A_σθ_* + b = 0 and Φ holds the features of the six pairs:

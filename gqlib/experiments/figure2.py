@@ -1,4 +1,4 @@
-r"""Figure 2: semi-gradient Q(σ, λ), Eq. (10), on the counterexample of Figure 1, in every reading.
+r"""Figure 2: semi-gradient Q(σ, λ) on the counterexample of Figure 1, in every reading. The update is Eq. (10).
 
 σ goes from 0 to 1 in steps of 0.01. "Step-size 0.01" in the figure's text may be that increment or α, so a tenth of it
 and ten times it are tried too. Run i has its own trajectory, the same for all settings; every σ learns on it. A run is

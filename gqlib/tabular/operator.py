@@ -1,4 +1,4 @@
-r"""The mixed-sampling operator as a matrix (Eq. (9)), its fixed point, and where it contracts.
+r"""The mixed-sampling operator as a matrix, its fixed point, and where it contracts. It is that of Eq. (9).
 
 On state–action pairs, with P^μ and P^π cut off at terminal states and ν_σ = (1−σ)π + σμ,
 
