@@ -44,7 +44,7 @@ from gqlib.fast._car import (
 from gqlib.fast._jit import njit
 from gqlib.fast._lowered import add_row, sum_rows
 from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
-from gqlib.fast._rng import fill_normal, normal
+from gqlib.fast._rng import normal, refill, room_for
 from gqlib.rules import DIVERGED_ABOVE
 
 # Measured (`gq bench`): flushing at 1e-3 costs under a nanosecond per step more than not flushing, and leaves errors of
@@ -208,7 +208,7 @@ def run(
     greedy_ratio = 1.0 / (1.0 - 2.0 * third)
     live_count = 0
     late = Late(0.0, 0.0, 0, 0, 0)
-    z_block, z_used = np.empty(BLOCK), BLOCK
+    z_block, z_room, z_used = np.empty(BLOCK), room_for(BLOCK), BLOCK
     slope = np.empty(1)
     sigma_per_step = drawn == PER_STEP and noise > 0.0
     z = normal(sigma_stream) if drawn == PER_RUN else 0.0
@@ -234,7 +234,7 @@ def run(
             next_row = find_row(x, v, edges_x, edges_v, grid, width)
             if sigma_per_step:
                 if z_used == BLOCK:
-                    fill_normal(sigma_stream, z_block)
+                    refill(sigma_stream, z_block, z_room)
                     z_used = 0
                 sigma = noisy(mean, noise, clipped, z_block[natural(z_used)])
                 z_used += 1
