@@ -32,6 +32,7 @@ from gqlib.fast import COMPILE
 from gqlib.fast._car import (
     GOAL,
     advance,
+    bars_of,
     begin,
     behave,
     cosine,
@@ -204,8 +205,7 @@ def run(
     decay = gamma * lam
     inverse_decay = 1.0 / decay if decay > 0.0 else 0.0
     beta = eta * alpha
-    third = epsilon / 3.0
-    greedy_ratio = 1.0 / (1.0 - 2.0 * third)
+    bars, greedy_ratio = bars_of(epsilon), 1.0 / (1.0 - 2.0 * (epsilon / 3.0))
     live_count = 0
     late = Late(0.0, 0.0, 0, 0, 0)
     z_block, z_room, z_used = np.empty(BLOCK), room_for(BLOCK), BLOCK
@@ -223,7 +223,7 @@ def run(
         q0, _ = gather(weights, table, row, shape)
         q1, _ = gather(weights, table, row + tilings, shape)
         q2, _ = gather(weights, table, row + 2 * tilings, shape)
-        action = behave(best_action(q0, q1, q2, random_ties, ties), epsilon, third, behaviour)
+        action = behave(best_action(q0, q1, q2, random_ties, ties), bars, behaviour)
         first = natural(row + action * tilings)
         sum_t, sum_e = pick(action, q0, q1, q2), 0.0
         sum_w = gather_omega(weights, table, first, shape)
@@ -272,7 +272,7 @@ def run(
                 t2, e2 = gather(weights, table, next_row + 2 * tilings, shape)
                 q0, q1, q2 = t0 + g * e0, t1 + g * e1, t2 + g * e2
                 greedy = best_action(q0, q1, q2, random_ties, ties)
-                action = behave(greedy, epsilon, third, behaviour)
+                action = behave(greedy, bars, behaviour)
                 expected = pick(greedy, q0, q1, q2)
                 if len(soft) > 0:
                     expected = expected * (1.0 - 3.0 * share) + share * (q0 + q1 + q2)
