@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from gqlib._validate import Array
 from gqlib.fast import COMPILE
-from gqlib.fast._car import GOAL, advance, bars_of, behave, cosine, find_row, greedy_action, pick, start
+from gqlib.fast._car import GOAL, ROAD, SERIES, advance, bars_of, behave, cosine, find_row, greedy_action, pick, start
 from gqlib.fast._jit import njit
+from gqlib.fast._lowered import hold
 from gqlib.fast._records import Rates, Streams, Variant, World
 from gqlib.fast._rng import uniform
 from gqlib.rules import DIVERGED_ABOVE
@@ -57,18 +58,18 @@ def bare_run(
     """
     table, width, edges_x, edges_v, grid, shape = world
     starts, behaviour = streams
-    bars = bars_of(epsilon)
+    bars, series, road = bars_of(epsilon), hold(SERIES), hold(ROAD)
     slope = np.empty(1)  # stored for the reason that the learner has, and as much faster
     for episode in range(steps_out.size):
         x, v = start(uniform(starts)), 0.0
-        slope[0] = cosine(3.0 * x)
+        slope[0] = cosine(3.0 * x, series)
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, q1, q2 = action_values(theta, table, row, shape)
         action = behave(greedy_action(q0, q1, q2), bars, behaviour)
         steps = -max_steps
         for k in range(max_steps):
-            x, v = advance(x, v, np.float64(action - 1), slope[0])
-            slope[0] = cosine(3.0 * x)
+            x, v = advance(x, v, np.float64(action - 1), slope[0], road)
+            slope[0] = cosine(3.0 * x, series)
             if x >= GOAL:
                 steps = k + 1
                 break

@@ -14,6 +14,7 @@ from gqlib.fast._rng import next_bits, uniform
 from gqlib.rules import TIE
 
 GOAL = mountain_car.GOAL
+ROAD, SERIES = mountain_car.ROAD, mountain_car.SERIES
 
 cosine = njit(forceinline=True, **COMPILE)(mountain_car.cosine)
 advance = njit(forceinline=True, **COMPILE)(mountain_car.advance)

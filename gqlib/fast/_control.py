@@ -31,6 +31,8 @@ import numpy as np
 from gqlib.fast import COMPILE
 from gqlib.fast._car import (
     GOAL,
+    ROAD,
+    SERIES,
     advance,
     bars_of,
     begin,
@@ -43,7 +45,7 @@ from gqlib.fast._car import (
     pick,
 )
 from gqlib.fast._jit import njit
-from gqlib.fast._lowered import add_row, sum_rows
+from gqlib.fast._lowered import add_row, hold, sum_rows
 from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
 from gqlib.fast._rng import normal, refill, room_for
 from gqlib.rules import DIVERGED_ABOVE
@@ -201,6 +203,7 @@ def run(
     soft, share, weighted = target
     max_steps, flush_below = limits
     start_law, random_ties, ties = opening
+    series, road = hold(SERIES), hold(ROAD)  # from the stack: see `gqlib.fast._lowered`
     tilings = len(shape)
     decay = gamma * lam
     inverse_decay = 1.0 / decay if decay > 0.0 else 0.0
@@ -218,7 +221,7 @@ def run(
         sigma = noisy(mean, noise, clipped, z)
         c, inverse_c, g, m, n, waiting = 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
         x, v = begin(start_law, starts)
-        slope[0] = cosine(3.0 * x)
+        slope[0] = cosine(3.0 * x, series)
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, _ = gather(weights, table, row, shape)
         q1, _ = gather(weights, table, row + tilings, shape)
@@ -229,8 +232,8 @@ def run(
         sum_w = gather_omega(weights, table, first, shape)
         steps = -max_steps
         for k in range(max_steps):
-            x, v = advance(x, v, np.float64(action - 1), slope[0])
-            slope[0] = cosine(3.0 * x)
+            x, v = advance(x, v, np.float64(action - 1), slope[0], road)
+            slope[0] = cosine(3.0 * x, series)
             next_row = find_row(x, v, edges_x, edges_v, grid, width)
             if sigma_per_step:
                 if z_used == BLOCK:
