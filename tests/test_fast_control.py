@@ -21,6 +21,7 @@ from gqlib.fast import ENGINE_VERSION
 from gqlib.fast import _car as fast_car
 from gqlib.fast import _control as kernel
 from gqlib.fast._baselines import PAPER, bare_run, dense_run
+from gqlib.seeds import words
 
 ROOT = Path(__file__).parents[1]
 CHECKSUMS = Path(__file__).parent / "oracles" / "engine_checksums.json"
@@ -196,6 +197,19 @@ def test_compiled_dense_baseline_learns_the_same():
     lazy = run_control(setting, 1, 3, weights=True)
     assert np.array_equal(np.abs(steps), lazy.steps[0])
     assert relative(lazy.theta[0], theta) < 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 2.0**-60, 0.1, 1.0 / 3.0, 1.0 - 2.0**-53, 1.0])
+def test_behaviour_compares_whole_numbers_as_it_would_doubles(epsilon):
+    third, bars = epsilon / 3.0, fast_car.bars_of(epsilon)
+    for probability, bar in zip((epsilon, third, 2.0 * third), bars, strict=True):
+        assert bar * 2.0**-53 >= probability
+        assert bar == 0 or (bar - 1) * 2.0**-53 < probability
+    one, other = words(3, 0, 1), words(3, 0, 1)
+    for _ in range(300):
+        u = fast_car.uniform(one)
+        want = 7 if u >= epsilon else int(u >= third) + int(u >= 2.0 * third)
+        assert fast_car.behave(7, bars, other) == want
 
 
 def test_bare_loop_drives_the_same_car():

@@ -23,6 +23,17 @@ def compiled_adds(weights, places, t, e, w):
 
 
 @njit
+def compiled_known(y):
+    return y * 1.5
+
+
+@njit
+def compiled_held(y):
+    held = _lowered.hold((1.5, -0.0, 2.0**-1074))
+    return held, y * held[0]
+
+
+@njit
 def compiled_choice(number, bound):
     if _lowered.likely(number > bound):
         return 1
@@ -64,6 +75,26 @@ def test_an_addition_to_rows_changes_three_numbers_and_sees_the_one_before():
     assert bits(compiled[3::4]) == bits(first[3::4])
     assert compiled[8] == first[8] + 0.1 + 0.1 + 0.1
     assert bits(compiled[[4, 5, 6]]) == bits(first[[4, 5, 6]])
+
+
+def test_numbers_that_are_held_are_the_numbers():
+    numbers = (1.5, -0.0, 2.0**-1074)
+    held, product = compiled_held(3.0)
+    assert bits(held) == bits(plain(_lowered.hold)(numbers)) == bits(numbers)
+    assert product == compiled_known(3.0) == 4.5
+
+
+@pytest.mark.skipif(not COMPILED, reason="needs Numba")
+def test_the_compiler_does_not_know_what_is_held():
+    def multiplies_by_a_constant(function):
+        function(3.0)
+        (code,) = function.inspect_llvm().values()
+        products = [line for line in code.splitlines() if "fmul double" in line]
+        assert products
+        return any("1.5" in line for line in products)
+
+    assert multiplies_by_a_constant(compiled_known)
+    assert not multiplies_by_a_constant(compiled_held)
 
 
 def test_a_likely_condition_is_the_condition():

@@ -88,6 +88,15 @@ def test_blocks_of_normals_are_the_single_ones():
     assert (one == block).all()
 
 
+def test_blocks_may_share_their_room():
+    one, block, out = seeds.words(5, 6, 7), seeds.words(5, 6, 7), np.empty(37)
+    room = kernel.room_for(out.size)
+    for _ in range(5):  # what one block leaves there does not show in the next, which has another number of tails
+        kernel.refill(block, out, room)
+        assert out.tolist() == [kernel.normal(one) for _ in out]
+    assert (one == block).all()
+
+
 def test_far_tails_in_a_block():
     # A state whose next word starts with 52 zero bits, or ones, gives the smallest and the largest quantile.
     for words, sign in (([0, 0, 0, 0], -1), ([0, 1, 2, MASK], 1)):

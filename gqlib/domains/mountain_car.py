@@ -51,38 +51,44 @@ ACTIONS = 3
 FORCE = 0.001
 GRAVITY = 0.0025
 
-# pi/2 as the sum of two doubles, so that t keeps its relative accuracy where the cosine is near zero.
-_HALF_PI, _HALF_PI_REST = 1.5707963267948966, 6.123233995736766e-17
-# Coefficients of t^2, t^4, ..., t^24 in sin(t)/t.
-_S1, _S2, _S3, _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11, _S12 = (
-    float((-1) ** k) / factorial(2 * k + 1) for k in range(1, 13)
+# pi/2 as the sum of two doubles, so that t keeps its relative accuracy where the cosine is near zero; then the
+# coefficients of t^2, t^4, ..., t^24 in sin(t)/t.
+SERIES = (
+    1.5707963267948966,
+    6.123233995736766e-17,
+    *(float((-1) ** k) / factorial(2 * k + 1) for k in range(1, 13)),
 )
+ROAD = (FORCE, GRAVITY, VELOCITY_MAX, POSITION_MAX, POSITION_MIN)
 
 
-def cosine(y: float) -> float:
+def cosine(y: float, series: tuple[float, ...] = SERIES) -> float:
     """cos(y) for y in [-3.6, 3.6], from additions and multiplications alone."""
-    t = (abs(y) - _HALF_PI) - _HALF_PI_REST
+    half_pi, half_pi_rest, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12 = series
+    t = (abs(y) - half_pi) - half_pi_rest
     z = t * t
     z2 = z * z
     z4 = z2 * z2
-    low = (_S1 + _S2 * z) + (_S3 + _S4 * z) * z2
-    middle = (_S5 + _S6 * z) + (_S7 + _S8 * z) * z2
-    high = (_S9 + _S10 * z) + (_S11 + _S12 * z) * z2
+    low = (s1 + s2 * z) + (s3 + s4 * z) * z2
+    middle = (s5 + s6 * z) + (s7 + s8 * z) * z2
+    high = (s9 + s10 * z) + (s11 + s12 * z) * z2
     return -(t + (t * z) * (low + (middle + high * z4) * z4))
 
 
-def advance(position: float, velocity: float, push: float, cosine_3x: float) -> tuple[float, float]:
+def advance(
+    position: float, velocity: float, push: float, cosine_3x: float, road: tuple[float, ...] = ROAD
+) -> tuple[float, float]:
     """Next position and velocity, unchecked; `push` is action - 1. The kernels compile this same function."""
-    velocity = velocity + FORCE * push - GRAVITY * cosine_3x
-    if velocity > VELOCITY_MAX:
-        velocity = VELOCITY_MAX
-    elif velocity < -VELOCITY_MAX:
-        velocity = -VELOCITY_MAX
+    force, gravity, fastest, right, left = road
+    velocity = velocity + force * push - gravity * cosine_3x
+    if velocity > fastest:
+        velocity = fastest
+    elif velocity < -fastest:
+        velocity = -fastest
     position = position + velocity
-    if position > POSITION_MAX:
-        position = POSITION_MAX
-    elif position <= POSITION_MIN:
-        position = POSITION_MIN
+    if position > right:
+        position = right
+    elif position <= left:
+        position = left
         velocity = 0.0
     return position, velocity
 

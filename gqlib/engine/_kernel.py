@@ -27,7 +27,7 @@ from gqlib.fast._control import BLOCK, PER_EPISODE, PER_RUN, PER_STEP, TRACE_FLO
 from gqlib.fast._jit import njit
 from gqlib.fast._kept import keep
 from gqlib.fast._lowered import add_row, likely, sum_rows
-from gqlib.fast._rng import fill_normal, normal, uniform
+from gqlib.fast._rng import normal, refill, room_for, uniform
 from gqlib.rules import DIVERGED_ABOVE, TIE
 
 # A closure over functions that were handed in has no file by which Numba could find its code again: see `keep`.
@@ -160,7 +160,7 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
         q, t, e_sums = np.empty(actions), np.empty(actions), np.empty(actions)
         live_count = 0
         s = 1.0
-        z_block, z_used = np.empty(BLOCK), BLOCK
+        z_block, z_room, z_used = np.empty(BLOCK), room_for(BLOCK), BLOCK
         sigma_per_step = drawn == PER_STEP and noise > 0.0
         z = normal(sigma_stream) if drawn == PER_RUN else 0.0
         for episode in range(steps_out.size):
@@ -194,7 +194,7 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                     next_row = natural(next_row)
                 if sigma_per_step:
                     if z_used == BLOCK:
-                        fill_normal(sigma_stream, z_block)
+                        refill(sigma_stream, z_block, z_room)
                         z_used = 0
                     sigma = noisy(mean, noise, clipped, z_block[natural(z_used)])
                     z_used += 1

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from gqlib._validate import Array
 from gqlib.fast import COMPILE
-from gqlib.fast._car import GOAL, advance, behave, cosine, find_row, greedy_action, pick, start
+from gqlib.fast._car import GOAL, ROAD, SERIES, advance, bars_of, behave, cosine, find_row, greedy_action, pick, start
 from gqlib.fast._jit import njit
+from gqlib.fast._lowered import hold
 from gqlib.fast._records import Rates, Streams, Variant, World
 from gqlib.fast._rng import uniform
 from gqlib.rules import DIVERGED_ABOVE
@@ -57,24 +58,24 @@ def bare_run(
     """
     table, width, edges_x, edges_v, grid, shape = world
     starts, behaviour = streams
-    third = epsilon / 3.0
+    bars, series, road = bars_of(epsilon), hold(SERIES), hold(ROAD)
     slope = np.empty(1)  # stored for the reason that the learner has, and as much faster
     for episode in range(steps_out.size):
         x, v = start(uniform(starts)), 0.0
-        slope[0] = cosine(3.0 * x)
+        slope[0] = cosine(3.0 * x, series)
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, q1, q2 = action_values(theta, table, row, shape)
-        action = behave(greedy_action(q0, q1, q2), epsilon, third, behaviour)
+        action = behave(greedy_action(q0, q1, q2), bars, behaviour)
         steps = -max_steps
         for k in range(max_steps):
-            x, v = advance(x, v, np.float64(action - 1), slope[0])
-            slope[0] = cosine(3.0 * x)
+            x, v = advance(x, v, np.float64(action - 1), slope[0], road)
+            slope[0] = cosine(3.0 * x, series)
             if x >= GOAL:
                 steps = k + 1
                 break
             row = find_row(x, v, edges_x, edges_v, grid, width)
             q0, q1, q2 = action_values(theta, table, row, shape)
-            action = behave(greedy_action(q0, q1, q2), epsilon, third, behaviour)
+            action = behave(greedy_action(q0, q1, q2), bars, behaviour)
         steps_out[episode] = steps
     return int(steps_out.sum())
 
@@ -101,7 +102,7 @@ def dense_run(
     lam, gamma, alpha, eta, epsilon = rates
     tilings, p = len(shape), theta.size
     third, beta = epsilon / 3.0, eta * alpha
-    ratio = 1.0 / (1.0 - 2.0 * third)
+    bars, ratio = bars_of(epsilon), 1.0 / (1.0 - 2.0 * third)
     omega, trace = np.zeros(p), np.zeros(p)
     for episode in range(steps_out.size):
         trace[:] = 0.0
@@ -110,7 +111,7 @@ def dense_run(
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, q1, q2 = action_values(theta, table, row, shape)
         greedy = greedy_action(q0, q1, q2)
-        action = behave(greedy, epsilon, third, behaviour)
+        action = behave(greedy, bars, behaviour)
         rho = ratio if action == greedy else 0.0
         steps = -max_steps
         for k in range(max_steps):
@@ -133,7 +134,7 @@ def dense_run(
                 row = find_row(x, v, edges_x, edges_v, grid, width)
                 q0, q1, q2 = action_values(theta, table, row, shape)
                 greedy = greedy_action(q0, q1, q2)
-                action = behave(greedy, epsilon, third, behaviour)
+                action = behave(greedy, bars, behaviour)
                 rho = ratio if action == greedy else 0.0
                 on_sampled = sigma * (rho if variant.weight_u else 1.0)
                 best = pick(greedy, q0, q1, q2)

@@ -10,10 +10,11 @@ from gqlib.domains import mountain_car
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import njit
 from gqlib.fast._lowered import likely
-from gqlib.fast._rng import uniform
+from gqlib.fast._rng import next_bits, uniform
 from gqlib.rules import TIE
 
 GOAL = mountain_car.GOAL
+ROAD, SERIES = mountain_car.ROAD, mountain_car.SERIES
 
 cosine = njit(forceinline=True, **COMPILE)(mountain_car.cosine)
 advance = njit(forceinline=True, **COMPILE)(mountain_car.advance)
@@ -83,12 +84,26 @@ def greedy_at_random(q0: Any, q1: Any, q2: Any, state: Any) -> Any:
 
 
 @njit(forceinline=True, **COMPILE)
-def behave(greedy: Any, epsilon: Any, third: Any, state: Any) -> Any:
+def bar(probability: Any) -> Any:
+    """The least of the whole numbers 0..2**53 that `next_bits` must reach for `uniform` to reach a probability."""
+    return np.int64(np.ceil(2.0**53 * probability))  # a power of two: the product is exact
+
+
+@njit(forceinline=True, **COMPILE)
+def bars_of(epsilon: Any) -> Any:
+    """What `behave` compares with: epsilon and its thirds, as whole numbers."""
+    third = epsilon / 3.0
+    return bar(epsilon), bar(third), bar(2.0 * third)
+
+
+@njit(forceinline=True, **COMPILE)
+def behave(greedy: Any, bars: Any, state: Any) -> Any:
     """Epsilon-greedy choice; one uniform number decides both whether to explore and where."""
-    u = uniform(state)
-    if u >= epsilon:
+    # As whole numbers, which compare as the doubles would, without turning one into the other first.
+    bits = next_bits(state)
+    if bits >= bars[0]:
         return greedy
-    return np.int64(u >= third) + np.int64(u >= 2.0 * third)
+    return np.int64(bits >= bars[1]) + np.int64(bits >= bars[2])
 
 
 @njit(forceinline=True, **COMPILE)

@@ -31,7 +31,10 @@ import numpy as np
 from gqlib.fast import COMPILE
 from gqlib.fast._car import (
     GOAL,
+    ROAD,
+    SERIES,
     advance,
+    bars_of,
     begin,
     behave,
     cosine,
@@ -42,9 +45,9 @@ from gqlib.fast._car import (
     pick,
 )
 from gqlib.fast._jit import njit
-from gqlib.fast._lowered import add_row, sum_rows
+from gqlib.fast._lowered import add_row, hold, sum_rows
 from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
-from gqlib.fast._rng import fill_normal, normal
+from gqlib.fast._rng import normal, refill, room_for
 from gqlib.rules import DIVERGED_ABOVE
 
 # Measured (`gq bench`): flushing at 1e-3 costs under a nanosecond per step more than not flushing, and leaves errors of
@@ -200,15 +203,15 @@ def run(
     soft, share, weighted = target
     max_steps, flush_below = limits
     start_law, random_ties, ties = opening
+    series, road = hold(SERIES), hold(ROAD)  # from the stack: see `gqlib.fast._lowered`
     tilings = len(shape)
     decay = gamma * lam
     inverse_decay = 1.0 / decay if decay > 0.0 else 0.0
     beta = eta * alpha
-    third = epsilon / 3.0
-    greedy_ratio = 1.0 / (1.0 - 2.0 * third)
+    bars, greedy_ratio = bars_of(epsilon), 1.0 / (1.0 - 2.0 * (epsilon / 3.0))
     live_count = 0
     late = Late(0.0, 0.0, 0, 0, 0)
-    z_block, z_used = np.empty(BLOCK), BLOCK
+    z_block, z_room, z_used = np.empty(BLOCK), room_for(BLOCK), BLOCK
     slope = np.empty(1)
     sigma_per_step = drawn == PER_STEP and noise > 0.0
     z = normal(sigma_stream) if drawn == PER_RUN else 0.0
@@ -218,23 +221,23 @@ def run(
         sigma = noisy(mean, noise, clipped, z)
         c, inverse_c, g, m, n, waiting = 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
         x, v = begin(start_law, starts)
-        slope[0] = cosine(3.0 * x)
+        slope[0] = cosine(3.0 * x, series)
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, _ = gather(weights, table, row, shape)
         q1, _ = gather(weights, table, row + tilings, shape)
         q2, _ = gather(weights, table, row + 2 * tilings, shape)
-        action = behave(best_action(q0, q1, q2, random_ties, ties), epsilon, third, behaviour)
+        action = behave(best_action(q0, q1, q2, random_ties, ties), bars, behaviour)
         first = natural(row + action * tilings)
         sum_t, sum_e = pick(action, q0, q1, q2), 0.0
         sum_w = gather_omega(weights, table, first, shape)
         steps = -max_steps
         for k in range(max_steps):
-            x, v = advance(x, v, np.float64(action - 1), slope[0])
-            slope[0] = cosine(3.0 * x)
+            x, v = advance(x, v, np.float64(action - 1), slope[0], road)
+            slope[0] = cosine(3.0 * x, series)
             next_row = find_row(x, v, edges_x, edges_v, grid, width)
             if sigma_per_step:
                 if z_used == BLOCK:
-                    fill_normal(sigma_stream, z_block)
+                    refill(sigma_stream, z_block, z_room)
                     z_used = 0
                 sigma = noisy(mean, noise, clipped, z_block[natural(z_used)])
                 z_used += 1
@@ -272,7 +275,7 @@ def run(
                 t2, e2 = gather(weights, table, next_row + 2 * tilings, shape)
                 q0, q1, q2 = t0 + g * e0, t1 + g * e1, t2 + g * e2
                 greedy = best_action(q0, q1, q2, random_ties, ties)
-                action = behave(greedy, epsilon, third, behaviour)
+                action = behave(greedy, bars, behaviour)
                 expected = pick(greedy, q0, q1, q2)
                 if len(soft) > 0:
                     expected = expected * (1.0 - 3.0 * share) + share * (q0 + q1 + q2)

@@ -1,4 +1,4 @@
-"""Three things that Numba cannot be told in Python, for the lazy engines (`gqlib.fast._control`, `gqlib.engine`).
+"""Four things that Numba cannot be told in Python, for the lazy engines (`gqlib.fast._control`, `gqlib.engine`).
 
 - A *row* holds T, E, W and a fourth number of one feature side by side. Sums over rows, and additions to a row, are
   made for two or four numbers at once: as many IEEE additions, in the same order for each number, hence the same bits.
@@ -6,6 +6,8 @@
   only: a pair that is read just after its halves were stored one by one makes the processor wait.
 - `likely` keeps a branch a branch. A choice between two numbers is otherwise computed without one; the processor then
   has to wait for the action values before it can drive the car, instead of guessing the action and carrying on.
+- `hold` hides from the compiler what a number is. The place of a constant takes an instruction of its own to name, at
+  every use; a number that might be any lies on the stack, where one instruction reads it and computes with it.
 
 Each function is written out in Python as well. That is what runs without Numba, and what is compiled where indices are
 checked (``NUMBA_BOUNDSCHECK``); it is the definition, and `tests/test_lowered.py` compares.
@@ -74,8 +76,19 @@ def likely(condition: Any) -> Any:
     return condition
 
 
+def hold(numbers: Any) -> Any:
+    """A tuple of floats, in a form that hides from the compiler what they are.
+
+    Examples
+    --------
+    >>> hold((1.0, 2.0))
+    (1.0, 2.0)
+    """
+    return numbers
+
+
 def _lower() -> None:
-    """Tell Numba what to make of the three functions."""
+    """Tell Numba what to make of the four functions."""
     ir, types, cgutils = (import_module(name) for name in ("llvmlite.ir", "numba.core.types", "numba.core.cgutils"))
     extending = import_module("numba.extending")
     lower_builtin, type_callable = extending.lower_builtin, extending.type_callable
@@ -126,6 +139,19 @@ def _lower() -> None:
         builder.store(builder.fadd(row, change), pointer, align=8)
         return lane(builder, row, 1)
 
+    type_callable(hold)(lambda context: lambda numbers: numbers)
+
+    @lower_builtin(hold, types.UniTuple)
+    def lower_hold(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (numbers,) = arguments
+        # No instruction at all, of which the compiler must think that it may change a register.
+        opaque = ir.InlineAsm(ir.FunctionType(word, [word]), "", "=r,0", side_effect=True)
+        held = []
+        for k in range(len(signature.args[0])):
+            number = builder.bitcast(builder.extract_value(numbers, k), word)
+            held.append(builder.bitcast(builder.call(opaque, [number]), double))
+        return context.make_tuple(builder, signature.return_type, held)
+
     type_callable(likely)(lambda context: lambda condition: types.boolean)
 
     @lower_builtin(likely, types.Boolean)
@@ -137,4 +163,6 @@ def _lower() -> None:
 if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK"):
     _lower()
 else:
-    sum_rows, add_row, likely = (njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, likely))
+    sum_rows, add_row, hold, likely = (
+        njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, hold, likely)
+    )

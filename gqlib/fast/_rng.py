@@ -24,30 +24,39 @@ from gqlib.fast._jit import njit
 _INVERSE_2_53 = 2.0**-53
 _CENTRAL = 0.425  # AS 241 has one formula within this distance of 1/2, one beyond, and one far beyond
 _FAR = 0.5 - 1e-10  # includes all of the third formula
+_LANES = 8  # a multiple of the doubles that a vector holds
 _DOUBLINGS = (32, 16, 8, 4, 2, 1)
 _U11, _U12 = np.uint64(11), np.uint64(12)
 _U17, _U19, _U23, _U41, _U45 = (np.uint64(k) for k in (17, 19, 23, 41, 45))
 
 
 @njit(forceinline=True, **COMPILE)
-def next_u64(state: Any) -> Any:
-    """Next 64-bit word of xoshiro256++; advances `state` in place."""
-    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+def turn(s0: Any, s1: Any, s2: Any, s3: Any) -> Any:
+    """One turn of xoshiro256++: a word, and the state after it."""
     total = s0 + s3
     word = ((total << _U23) | (total >> _U41)) + s0
     s2 ^= s0
     s3 ^= s1
-    state[0] = s0 ^ s3
-    state[1] = s1 ^ s2
-    state[2] = s2 ^ (s1 << _U17)
-    state[3] = (s3 << _U45) | (s3 >> _U19)
+    return word, s0 ^ s3, s1 ^ s2, s2 ^ (s1 << _U17), (s3 << _U45) | (s3 >> _U19)
+
+
+@njit(forceinline=True, **COMPILE)
+def next_u64(state: Any) -> Any:
+    """Next 64-bit word of xoshiro256++; advances `state` in place."""
+    word, state[0], state[1], state[2], state[3] = turn(state[0], state[1], state[2], state[3])
     return word
+
+
+@njit(forceinline=True, **COMPILE)
+def next_bits(state: Any) -> Any:
+    """The next word's upper 53 bits, as a whole number: 2**53 times the uniform double of that word."""
+    return np.int64(next_u64(state) >> _U11)
 
 
 @njit(**COMPILE)
 def uniform(state: Any) -> Any:
     """Next uniform double in [0, 1): a multiple of 2**-53."""
-    return np.float64(np.int64(next_u64(state) >> _U11)) * _INVERSE_2_53
+    return np.float64(next_bits(state)) * _INVERSE_2_53
 
 
 @njit(**COMPILE)
@@ -151,29 +160,38 @@ def normal_quantile(u: Any) -> Any:
 
 
 @njit(forceinline=True, **COMPILE)
-def next_open(state: Any) -> Any:
-    """Next uniform double in the open interval (0, 1): (j + 1/2) 2**-52."""
-    return (2.0 * np.float64(np.int64(next_u64(state) >> _U12)) + 1.0) * _INVERSE_2_53
+def open_uniform(word: Any) -> Any:
+    """The double in the open interval (0, 1) that a word stands for: (j + 1/2) 2**-52."""
+    return (2.0 * np.float64(np.int64(word >> _U12)) + 1.0) * _INVERSE_2_53
 
 
 @njit(**COMPILE)
 def normal(state: Any) -> Any:
     """Next standard normal double, from one word."""
-    return normal_quantile(next_open(state))
+    return normal_quantile(open_uniform(next_u64(state)))
 
 
 @njit(**COMPILE)
-def fill_normal(state: Any, out: Any) -> None:
-    """The next ``out.size`` normal doubles, the same as from :func:`normal`, faster in blocks.
+def room_for(size: Any) -> Any:
+    """Room in which :func:`refill` works on `size` numbers; a loop allocates it once, not for every block."""
+    return np.empty(size), np.empty(size + _LANES), np.empty(size + 1, dtype=np.int64)
+
+
+@njit(**COMPILE)
+def refill(state: Any, out: Any, room: Any) -> None:
+    """The next ``out.size`` normal doubles, the same as from :func:`normal`, faster in blocks; `room` is by `room_for`.
 
     Each formula of the quantile is applied to all numbers that may need it, without a branch, so that the
     compiler can use vectors.
     """
     size = out.size
-    centred = np.empty(size)
+    centred, tails, where = room
+    # The state in four numbers: it would be stored each time, because the arrays might overlap.
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     for k in range(size):
-        centred[k] = next_open(state) - 0.5
-    where = np.empty(size + 1, dtype=np.int64)
+        word, s0, s1, s2, s3 = turn(s0, s1, s2, s3)
+        centred[k] = open_uniform(word) - 0.5
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
     for k in range(size):
         c = centred[k]
         out[k] = c * ratio_central(0.180625 - c * c)
@@ -181,13 +199,22 @@ def fill_normal(state: Any, out: Any) -> None:
     for k in range(size):
         where[count] = k
         count += np.int64(abs(centred[k]) > _CENTRAL)
-    tails = np.empty(count)
     for j in range(count):
         tails[j] = 0.5 - abs(centred[where[j]])
-    for j in range(count):
+    # Up to whole vectors, of numbers that nobody reads: what is left over from vectors would cost as much as they do.
+    whole = (count + _LANES - 1) // _LANES * _LANES
+    for j in range(count, whole):
+        tails[j] = 0.5 - _CENTRAL
+    for j in range(whole):
         tails[j] = ratio_tail(math.sqrt(-log_below_one(tails[j])))
     for j in range(count):
         k = where[j]
         out[k] = math.copysign(tails[j], centred[k])
         if abs(centred[k]) > _FAR:
             out[k] = normal_quantile(centred[k] + 0.5)
+
+
+@njit(**COMPILE)
+def fill_normal(state: Any, out: Any) -> None:
+    """The next ``out.size`` normal doubles, the same as from :func:`normal`."""
+    refill(state, out, room_for(out.size))
