@@ -8,7 +8,7 @@ None is needed by this one, so each is measured if it can be imported, and named
                  no linear learner; what it offers is the environment. Beside it: the engine without learning, which
                  also finds tiles, compares actions and explores.
 
-Libraries that were tried and have no such loop to measure are named in *Use it on your own problem*.
+Their times are relative to those beside them in one run on one machine, and say nothing of any other setting.
 """
 
 from __future__ import annotations
