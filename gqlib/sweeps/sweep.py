@@ -158,7 +158,7 @@ class Experiment:
     version : str
         Version of the code behind `function`.
     runs_per_task : int, optional
-        1 by default; best chosen so that a task takes about a second. Runs are found in the store whatever this number was.
+        Chosen so that a task takes about a second; 1 by default. Runs are found in the store whatever this number was.
     summary : str
         Maps the arrays of all runs of a setting to what is kept of them, ``{name: (dims, array)}``. By default
         everything is kept. An array that has the name of its only dimension is a coordinate.
