@@ -4,9 +4,10 @@ import json
 import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import gymnasium
+import numpy as np
 import pytest
 
 from gqlib.bench import agents, costs, general, peers, plain
@@ -232,10 +233,17 @@ def test_costs_are_relative_to_sarsa_and_name_every_learner_of_the_chapter(monke
     assert {(one.learner, one.target, one.sigma) for one in settings.values()} == {
         (row.learner, row.target, row.sigma) for row in ROWS.values()
     }
+    lost = "GQ(½, λ) corrected"
+
+    def runs(setting, runs, seed):
+        return SimpleNamespace(diverged=np.array([setting == settings[lost]]))
+
+    monkeypatch.setattr(costs, "run_setting", runs)
     monkeypatch.setattr(costs, "side_by_side", lambda works, repeats: {name: 8.0 + len(name) for name in works})
     monkeypatch.setattr(costs.general, "without_learning", lambda setting: lambda: 1)
     found = json.loads(costs.write_costs(tmp_path / "costs.json", 2).read_text(encoding="utf-8"))
-    assert found["relative"] == {name: round((8 + len(name)) / 16, 2) for name in [*settings, costs.BARE]}
+    wanted = {name: round((8 + len(name)) / 16, 2) for name in [*settings, costs.BARE]}
+    assert found["relative"] == wanted | {lost: None}  # fewer steps after a divergence are no speed
     assert found["setting"] == costs.NUMBERS
 
 

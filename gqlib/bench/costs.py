@@ -2,7 +2,8 @@
 
 All run on the mountain car of the engine, at one setting that none of them was tuned to, measured in turn; a step is
 the environment, the tiles, the choice and the learning. The file holds ratios and the month, so that the chapter prints
-what was measured and nothing is typed.
+what was measured and nothing is typed. A learner that diverges at that setting has no time: what it does after that is
+not learning.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from typing import Any
 from gqlib import _validate as check
 from gqlib.bench import general
 from gqlib.bench.timing import Tell, side_by_side
-from gqlib.engine import EngineSetting
+from gqlib.engine import EngineSetting, run_setting
 from gqlib.experiments.today_control import BASELINE, ROWS
 
-NUMBERS: dict[str, Any] = {"lam": 0.8, "alpha": 1 / 32, "eta": 1 / 64, "kappa": 1.0, "episodes": 100, "max_steps": 1000}
-BARE = "the same without learning"
+NUMBERS: dict[str, Any] = {"lam": 0.8, "alpha": 1 / 32, "eta": 1 / 64, "kappa": 1.0}
+NUMBERS |= {"episodes": 1000, "max_steps": 1000}  # so many that making the tables of a run does not count
+BARE, SEED = "the same without learning", 1
 
 
 def learners(**changes: Any) -> dict[str, EngineSetting]:
@@ -39,8 +41,8 @@ def learners(**changes: Any) -> dict[str, EngineSetting]:
     return {name: setting for setting, name in found.items()}
 
 
-def costs(repeats: int = 7, tell: Tell = lambda *row: None, **changes: Any) -> dict[str, float]:
-    """Time per step relative to Sarsa(λ), by learner, and of the loop without learning.
+def costs(repeats: int = 7, tell: Tell = lambda *row: None, **changes: Any) -> dict[str, float | None]:
+    """Time per step relative to Sarsa(λ), by learner (None if it diverges), and of the loop without learning.
 
     Parameters
     ----------
@@ -59,18 +61,24 @@ def costs(repeats: int = 7, tell: Tell = lambda *row: None, **changes: Any) -> d
     """
     repeats = check.integer("repeats", repeats, low=1)
     settings = learners(**changes)
-    works: dict[str, Callable[[], int]] = {name: general.general(setting) for name, setting in settings.items()}
+    works: dict[str, Callable[[], int]] = {}
+    for name, setting in settings.items():
+        if run_setting(setting, 1, SEED).diverged.any():
+            tell("absent", f"{name}: diverges at this setting", 0.0)
+        else:
+            works[name] = general.general(setting, SEED)
     works[BARE] = general.without_learning(settings[BASELINE])
     times = side_by_side(works, repeats)
     for name, value in times.items():
         tell("time", name, value)
-    return {name: value / times[BASELINE] for name, value in times.items()}
+    return {name: times[name] / times[BASELINE] if name in times else None for name in [*settings, BARE]}
 
 
 def write_costs(path: Path, repeats: int, tell: Tell = lambda *row: None) -> Path:
     """Measure, and write ratios of two decimals and the month to a file; returns its path."""
     path = check.path("path", path)
-    relative = {name: round(value, 2) for name, value in costs(repeats, tell).items()}
-    found = {"measured": time.strftime("%Y-%m"), "repeats": repeats, "setting": NUMBERS, "relative": relative}
-    path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    found = costs(repeats, tell)
+    relative = {name: None if value is None else round(value, 2) for name, value in found.items()}
+    said = {"measured": time.strftime("%Y-%m"), "repeats": repeats, "setting": NUMBERS, "relative": relative}
+    path.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path

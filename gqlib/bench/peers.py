@@ -3,12 +3,12 @@
 None is needed by this one, so each is measured if it can be imported, and named with the reason if it cannot.
 
 ``MushroomRL``   true online Sarsa(λ) on eight tilings of 8 × 8 tiles, in the loop of its own mountain car example, on
-                 Gymnasium's car: a dense trace, 1,944 weights. Beside it: an `Agent` on the same car and tiles.
+                 Gymnasium's car: its trace is dense. Beside it: an `Agent` on the same car and tiles.
 ``gymnax``       Gymnasium's car in JAX, compiled, with actions at random: no features, no choice, no learning. It has
                  no linear learner; what it offers is the environment. Beside it: the engine without learning, which
                  also finds tiles, compares actions and explores.
 
-Libraries that were tried and have no such loop to measure are named in *Use it on your own problem*.
+Their times are relative to those beside them in one run on one machine, and say nothing of any other setting.
 """
 
 from __future__ import annotations

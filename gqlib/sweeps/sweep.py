@@ -22,7 +22,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -157,8 +157,8 @@ class Experiment:
         The same for all settings.
     version : str
         Version of the code behind `function`.
-    runs_per_task : int
-        Chosen so that a task takes about a second. Runs are found in the store whatever this number was.
+    runs_per_task : int, optional
+        Chosen so that a task takes about a second; 1 by default. Runs are found in the store whatever this number was.
     summary : str
         Maps the arrays of all runs of a setting to what is kept of them, ``{name: (dims, array)}``. By default
         everything is kept. An array that has the name of its only dimension is a coordinate.
@@ -185,7 +185,7 @@ class Experiment:
     runs: int
     seed: int
     version: str
-    runs_per_task: int
+    runs_per_task: int = 1
     summary: str = "everything"
     finish: str = ""
     report: str = ""
@@ -430,7 +430,7 @@ def run_sweep(
             store.put(missing[index].name, missing[index].header, outcome)
             advance(missing[index].runs)
             estimate()
-    _tell(failed, missing, store)
+    _tell(failed, missing, store, experiment.settings)
     return Progress(found, len(missing), tuple(damaged), old)
 
 
@@ -442,23 +442,37 @@ def _check_dask(dask: Any) -> None:
         raise ValueError(f"dask is {check.brief(dask)}; it should be {wanted}")
 
 
-def _tell(failed: Mapping[int, Failure], tried: Sequence[Task], store: Store) -> None:
+def _tell(failed: Mapping[int, Failure], tried: Sequence[Task], store: Store, settings: Sequence[Any]) -> None:
     """Write down what failed, with its traceback, and say so; what succeeded is stored, and a resume tries the rest."""
     if not failed:
         return
     alike: dict[tuple[str, str], list[Task]] = defaultdict(list)  # a setting that fails the same way in all runs is one
     for index, failure in sorted(failed.items()):
         alike[tried[index].digest, failure.error].append(tried[index])
-    places = [f"{_which(tasks)} of {check.brief(tasks[0].setting)}: {error}" for (_, error), tasks in alike.items()]
+    places = [f"{_which(tasks)} of {_apart(tasks[0].setting, settings)}: {error}"
+              for (_, error), tasks in list(alike.items())[:MOST_SHOWN]]  # fmt: skip
     report = store.directory / "failures.txt"
     texts = [f"{_which([tried[index]])} of {tried[index].setting}:\n{failure.error}\n{failure.traceback}"
              for index, failure in sorted(failed.items())]  # fmt: skip
     write_file(report, "\n".join(texts).encode(errors="backslashreplace"))
-    shown = "; ".join(places[:MOST_SHOWN]) + ("; ..." if len(places) > MOST_SHOWN else "")
+    shown = "; ".join(places) + ("; ..." if len(alike) > MOST_SHOWN else "")
     raise SweepError(
         f"{len(failed)} of {len(tried)} tasks failed, the others are stored: {shown}. "
         f"Tracebacks are in {report}; the same sweep tries them again"
     )
+
+
+def _apart(setting: Any, settings: Sequence[Any]) -> str:
+    """A setting in words: as it is where that is short, otherwise the fields that set it apart from the others."""
+    if check.brief(setting) == repr(setting):
+        return repr(setting)
+    alike = [other for other in settings if type(other) is type(setting)]
+    told = []
+    for name in (field.name for field in fields(setting)):
+        values = {repr(getattr(other, name)) for other in alike}
+        if len(values) > 1:
+            told.append(f"{name}={getattr(setting, name)!r}")
+    return f"{type(setting).__name__}({', '.join(told)}, ...)" if told else check.brief(setting)
 
 
 def _which(tasks: Sequence[Task]) -> str:
