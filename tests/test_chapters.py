@@ -21,6 +21,12 @@ SOLUTION = re.compile(
     r"```\{solution-start\} (?P<label>\S+)\n:class: dropdown\n```(?P<body>.+?)```\{solution-end\}", re.DOTALL
 )
 
+# Two questions and two answers, the answers folded.
+CHECKS = re.compile(
+    r"^````\{admonition\} Quick checks\n:class: tip\n(.+?```\{admonition\} Answers\n:class: dropdown\n.+?)^````$",
+    re.MULTILINE | re.DOTALL,
+)
+
 
 def test_every_chapter_is_in_the_table_of_contents_once():
     parts = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))["parts"]
@@ -52,6 +58,20 @@ def test_exercises_are_graded_and_have_solutions_that_run(path):
     solutions = {found["label"]: found["body"] for found in SOLUTION.finditer(text)}
     assert list(solutions) == [exercise["label"] for exercise in exercises]
     assert [label for label, body in solutions.items() if "```{code-cell} python" not in body] == []
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_section_asks_two_quick_questions_and_folds_the_answers(path):
+    """Verdicts, which sum up, and what is for referees only have none to ask."""
+    sections = re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:-2]
+    without = [
+        title
+        for title, _, text in (section.partition("\n") for section in sections)
+        if not title.endswith("(for referees)")
+        and not title.startswith("Verdict")
+        and not any(len(re.findall(r"^\d\. ", box, re.MULTILINE)) >= 4 for box in CHECKS.findall(text))
+    ]
+    assert without == []
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
