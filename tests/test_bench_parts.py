@@ -266,6 +266,17 @@ def test_the_peer_gets_the_same_car_tiles_and_numbers(monkeypatch: pytest.Monkey
     assert adapted.step([0])[3] == {}
 
 
+def test_a_peer_with_other_names_is_left_out_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(steps: int) -> None:
+        raise AttributeError(f"no loop of {steps} steps")
+
+    monkeypatch.setattr(agents, "find_spec", lambda name: True)
+    monkeypatch.setattr(agents, "_mushroom_loop", moved)
+    told = "MushroomRL is left out, its version has other names than versions 1: no loop of 400 steps"
+    with pytest.warns(UserWarning, match=f"^{told}$"):
+        assert agents.peer_loop() is None
+
+
 def test_without_a_peer_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "find_spec", lambda name: None if name == "mushroom_rl" else True)
     assert agents.peer_loop() is None

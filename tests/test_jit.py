@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,18 +110,18 @@ def test_the_order_of_a_set_does_not_count() -> None:
     assert mark(frozenset(["b", "a", "c"])) == mark(frozenset(["c", "b", "a"]))
 
 
-def scaled(factor: float) -> Callable[..., Any]:
+def scaled(factor: Any) -> Callable[..., Any]:
     return lambda x: x * factor
 
 
-def with_default(value: float) -> Callable[..., Any]:
+def with_default(value: Any) -> Callable[..., Any]:
     def function(x: float = value) -> float:
         return x
 
     return function
 
 
-def with_keyword(value: float) -> Callable[..., Any]:
+def with_keyword(value: Any) -> Callable[..., Any]:
     def function(*, x: float = value) -> float:
         return x
 
@@ -131,7 +132,29 @@ def calling(inner: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x: inner(x) + 1
 
 
-@pytest.mark.parametrize("make", [scaled, with_default, with_keyword, lambda value: calling(scaled(value))])
+def through_a_module(value: float) -> Callable[..., Any]:
+    mine = ModuleType("mine")
+    vars(mine)["inner"] = scaled(value)
+
+    def function(x: float) -> Any:
+        return mine.inner(x)
+
+    return function
+
+
+MAKERS = {
+    "a number": scaled,
+    "a default": with_default,
+    "a keyword's default": with_keyword,
+    "a function": lambda value: calling(scaled(value)),
+    "a function as a default": lambda value: with_default(scaled(value)),
+    "a function as a keyword's default": lambda value: with_keyword(scaled(value)),
+    "a function of a module": through_a_module,
+    "a function in a tuple": lambda value: scaled((scaled(value), 1)),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))
 def test_a_function_is_known_by_what_it_takes_from_outside(make: Callable[[float], Any]) -> None:
     assert mark(make(2.0)) == mark(make(2.0)) is not None
     assert mark(make(2.0)) != mark(make(3.0))
