@@ -63,7 +63,7 @@
       down([first, ...two]);
       end([here]);
       start([first]);
-      const [heights, depths] = [one, two].map((track) => track.map((p, k) => [TIMES[k], Math.max(at(p) / top, 1e-9)]));
+      const [heights, depths] = [one, two].map((track) => track.map((p, k) => [TIMES[k], Math.max(at(p) / top, 1e-14)]));
       semiFall(heights);
       downFall(depths);
       const slow = (matrix) => eigenvalues(matrix)[0][0];
