@@ -52,12 +52,6 @@ def costs(repeats: int = 7, tell: Tell = lambda *row: None, **changes: Any) -> d
         Called with every row: "time", the name and nanoseconds per step.
     **changes
         Of the fields of all settings.
-
-    Examples
-    --------
-    >>> relative = costs(1, episodes=1, max_steps=50)
-    >>> relative["Sarsa(λ)"], len(relative)
-    (1.0, 15)
     """
     repeats = check.integer("repeats", repeats, low=1)
     settings = learners(**changes)

@@ -127,14 +127,7 @@ def loop_of(name: str, steps: int | None = None) -> tuple[Callable[[], int] | No
 
 
 def peers(repeats: int, tell: Tell = lambda *row: None) -> dict[str, Any]:
-    """Nanoseconds per step on the mountain car, ours and theirs measured in turn, and their versions.
-
-    Examples
-    --------
-    >>> found = peers(1)
-    >>> "agent" in found["nanoseconds"], set(found["versions"]) == set(PEERS)
-    (True, True)
-    """
+    """Nanoseconds per step on the mountain car, ours and theirs measured in turn, and their versions."""
     place, sarsa = PLACES[CAR], general.SARSA
     works = {
         "engine, Sarsa(λ)": general.general(sarsa),
