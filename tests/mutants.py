@@ -192,12 +192,12 @@ SLICES: dict[str, tuple[str, ...]] = {
 # Without public functions that tests/test_ranges.py can call; each of the other modules is held to its test there, too.
 WITHOUT_RANGES = {
     *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_arguments"),
-    *(f"bench/{name}" for name in ("agents", "engine", "general", "matrices", "plain", "prediction")),
+    *(f"bench/{name}" for name in ("agents", "costs", "engine", "general", "matrices", "peers", "plain", "prediction")),
     *("bench/store", "bench/timing"),
     *(f"control/{name}" for name in ("_weights", "engine", "tile_tables")),
     *("domains/finite", "edition/backups", "edition/dials", "edition/drawings", "edition/drawn", "edition/figure_data"),
     *("edition/figures", "edition/paper", "edition/themed"),
-    *(f"fast/{name}" for name in ("_jit", "_kept", "_lowered", "prediction", "rng", "tabular")),
+    *(f"fast/{name}" for name in ("_jit", "_kept", "_lowered", "_sound", "prediction", "rng", "tabular")),
     *("stats/_checks", "stats/_told", "sweeps/progress", "sweeps/setting", "sweeps/workers"),
 }
 # Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is

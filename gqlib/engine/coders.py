@@ -30,6 +30,7 @@ from gqlib.engine._records import Codes
 from gqlib.fast import COMPILE
 from gqlib.fast._car import natural
 from gqlib.fast._jit import COMPILED, is_jitted, njit
+from gqlib.fast._lowered import likely
 from gqlib.fast._sound import finite
 
 __all__ = ["CarTable", "Features", "Tiles"]
@@ -171,7 +172,9 @@ def _tile_functions(
         cell = natural(0)
         for i in range(axes):
             cell = cell * sides[i] + fine(grid, seen[i], i)
-        return natural(cell * width) if finite(seen) else NO_STATE
+        if not likely(finite(seen)):
+            return NO_STATE
+        return natural(cell * width)
 
     @njit(forceinline=True, **OPTIONS)
     def computed(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
@@ -189,7 +192,9 @@ def _tile_functions(
             index = active[row + k] * actions
             for a in range(actions):
                 active[row + a * tilings + k] = index + a
-        return row if finite(seen) else NO_STATE
+        if not likely(finite(seen)):
+            return NO_STATE
+        return row
 
     @njit(forceinline=True, **OPTIONS)
     def dot(active: Any, row: Any, a: Any, b: Any) -> Any:
@@ -345,11 +350,10 @@ def _car_functions(tilings: int, width: int, edges_x: int, edges_v: int, observe
     @njit(forceinline=True, **OPTIONS)
     def locate(active: Any, grid: Any, data: Any, state: Any, slot: Any) -> Any:
         x, v = observe(data, state)
-        if not finite((x, v)):
-            return NO_STATE
-        # The table ends with the box, which an environment of one's own may leave.
-        if not (POSITION_MIN <= x <= POSITION_MAX and -VELOCITY_MAX <= v <= VELOCITY_MAX):
-            return LOST
+        # The table ends with the box, which an environment of one's own may leave; what is no number is not in it.
+        # `likely`, since a choice of the row by comparison would have to be waited for (5 ns).
+        if not likely(x >= POSITION_MIN and x <= POSITION_MAX and v >= -VELOCITY_MAX and v <= VELOCITY_MAX):
+            return LOST if finite((x, v)) else NO_STATE
         i, j = natural(np.int64(x * grid[0] + grid[1])), natural(np.int64(v * grid[2] + grid[3]))
         if x < grid[4 + i]:
             i -= 1
