@@ -6,14 +6,19 @@
     if (target.tabIndex === 0 && target.matches(PARTS))
       target.classList.toggle("gq-more", target.scrollWidth - target.clientWidth - target.scrollLeft > 1);
   };
-  const mark = () =>
-    document.querySelectorAll(PARTS).forEach((part) => {
-      const hidden = part.scrollWidth - part.clientWidth;
-      const scrolls = part.clientWidth > 0 && hidden > 1 && getComputedStyle(part).overflowX === "auto";
+  // All are measured before any is changed: after a change the page would be laid out anew for the next measurement.
+  const measured = (part) => {
+    const hidden = part.scrollWidth - part.clientWidth;
+    const scrolls = part.clientWidth > 0 && hidden > 1 && getComputedStyle(part).overflowX === "auto";
+    return [part, scrolls, scrolls && hidden - part.scrollLeft > 1];
+  };
+  const mark = () => {
+    for (const [part, scrolls, more] of [...document.querySelectorAll(PARTS)].map(measured)) {
       if (scrolls) part.tabIndex = 0;
       else part.removeAttribute("tabindex");
-      part.classList.toggle("gq-more", scrolls && hidden - part.scrollLeft > 1);
-    });
+      part.classList.toggle("gq-more", more);
+    }
+  };
   let waiting = false; // a hundred parts that open at once are measured once
   const soon = () => {
     if (waiting) return;
