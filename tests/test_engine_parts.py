@@ -156,7 +156,7 @@ def test_the_flags_of_a_learner_are_flags(name: str) -> None:
     [
         (lambda: Tiles((np.nan,), (1.0,), (2,)), r"^low is "),
         (lambda: Tiles(((0.0,),), (1.0,), (2,)), r"^low has shape \(1, 1\); "),
-        (lambda: Tiles((0.0,), (1.0, 2.0), (2,)), r"^high has shape \(2,\); it should have shape \(1\)$"),
+        (lambda: Tiles((0.0,), (1.0, 2.0), (2,)), r"^high has shape \(2,\); it should have shape \(1,\)$"),
         (lambda: Tiles((0.0,), (0.0,), (2,)), r"^high is \(0\.0,\); it should be above low, \(0\.0,\)$"),
         (lambda: Tiles((0.0,), (1.0,), (2, 3)), r"^tiles is \(2, 3\); it should hold a number for each of 1 axes$"),
         (lambda: Tiles((0.0,), (1.0,), 2), r"^tiles is 2; it should hold a number for each of 1 axes$"),

@@ -355,11 +355,12 @@ def test_a_setting_that_fails_in_every_run_is_told_once_and_whole_in_the_report(
 
 def test_of_many_failures_five_are_shown_and_all_are_written_down(tmp_path: Path) -> None:
     """Also where a message holds half of a character, which no file in UTF-8 can."""
-    store, tasks = Store(tmp_path), experiment(settings=7, runs=4).tasks()
+    study = experiment(settings=7, runs=4)
+    store, tasks = Store(tmp_path), study.tasks()
     failed = {index: Failure(f"ValueError: \udc80 {index}", f"trace {index}") for index in (6, 0, 1, 2, 3, 4)}
     report = tmp_path / "failures.txt"
     with pytest.raises(SweepError) as told:
-        _tell(failed, tasks, store)
+        _tell(failed, tasks, store, study.settings)
     places = [f"runs 0 to 3 of {tasks[index].setting}: ValueError: \udc80 {index}" for index in range(5)]
     assert str(told.value) == (
         f"6 of 7 tasks failed, the others are stored: {'; '.join(places)}; .... "
@@ -369,9 +370,9 @@ def test_of_many_failures_five_are_shown_and_all_are_written_down(tmp_path: Path
     assert report.read_text(encoding="utf-8") == "\n".join(written)
     del failed[6]
     with pytest.raises(SweepError) as told:
-        _tell(failed, tasks, store)
+        _tell(failed, tasks, store, study.settings)
     assert "..." not in str(told.value)
-    _tell({}, tasks, store)
+    _tell({}, tasks, store, study.settings)
 
 
 @pytest.mark.parametrize(
