@@ -34,7 +34,7 @@ import wheels
 ROOT = Path(__file__).resolve().parents[1]
 WHERE = ROOT / "_build" / "release"
 SUMS = "SHA256SUMS"
-SIZE = re.compile(r"\| `make (\w+)` \| ([\d.]+) MB \|$", re.MULTILINE)
+SIZE = re.compile(r"\| `make (\w+)` \| ([\d.]+)\sMB \|$", re.MULTILINE)
 FREE = 0.2  # how far, as a share, a size may be from what the first page says
 
 

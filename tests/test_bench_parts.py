@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gqlib.bench import agents, general, matrices, plain, prediction, store
+from gqlib.bench import agents, general, matrices, peers, plain, prediction, store
 from gqlib.bench import engine as bench
 from gqlib.bench.timing import least_seconds
 from gqlib.control import ControlSetting
@@ -232,15 +233,16 @@ def test_the_peer_gets_the_same_car_tiles_and_numbers(monkeypatch: pytest.Monkey
         module = ModuleType(f"mushroom_rl.{name}")
         vars(module).update(members)
         monkeypatch.setitem(sys.modules, f"mushroom_rl.{name}", module)
-    monkeypatch.setattr(agents, "find_spec", lambda name: name == "mushroom_rl" or None)
+    monkeypatch.setattr(peers, "version", lambda package: f"1.0 of {package}")
     played = SimpleNamespace(
         action_space=SimpleNamespace(n=3),
         observation_space=SimpleNamespace(low=[-1.0, -2.0], high=[1.0, 2.0]),
         reset=lambda: ("first", {}),
         step=lambda action: (f"after {action}", -1.0, action == 1, action == 2, {}),
     )
-    monkeypatch.setattr(agents, "_made", lambda place: played if place.name == "MountainCar-v0" else None)
-    loop = agents.peer_loop(9)
+    monkeypatch.setattr(gymnasium, "make", lambda name: played if name == "MountainCar-v0" else None)
+    loop, known = peers.loop_of("MushroomRL", 9)
+    assert known == "1.0 of mushroom-rl"
     assert loop is not None
     assert loop() == 9
     assert told["learn"] == {"n_steps": 9, "n_steps_per_fit": 1, "quiet": True}
@@ -270,16 +272,20 @@ def test_a_peer_with_other_names_is_left_out_and_says_why(monkeypatch: pytest.Mo
     def moved(steps: int) -> None:
         raise AttributeError(f"no loop of {steps} steps")
 
-    monkeypatch.setattr(agents, "find_spec", lambda name: True)
-    monkeypatch.setattr(agents, "_mushroom_loop", moved)
-    told = "MushroomRL is left out, its version has other names than versions 1: no loop of 400 steps"
-    with pytest.warns(UserWarning, match=f"^{told}$"):
-        assert agents.peer_loop() is None
+    monkeypatch.setattr(peers, "version", lambda package: "9.9")
+    monkeypatch.setitem(peers.PEERS, "MushroomRL", peers.PEERS["MushroomRL"]._replace(loop=moved))
+    told = "left out, its version has other names than the one that was measured: no loop of 400 steps"
+    assert peers.loop_of("MushroomRL") == (None, told)
 
 
 def test_without_a_peer_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agents, "find_spec", lambda name: None if name == "mushroom_rl" else True)
-    assert agents.peer_loop() is None
+    def missing(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(peers, "version", missing)
+    assert peers.loop_of("MushroomRL") == (None, "not installed (pip install mushroom-rl)")
+    with pytest.raises(ValueError, match=r"^name is 'nobody'; it should be one of 'MushroomRL', 'gymnax'"):
+        peers.loop_of("nobody")
 
 
 # Loops
@@ -414,7 +420,7 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
         for name in names:
             monkeypatch.setattr(module, name, lambda given: None)
     monkeypatch.setattr(agents, "plain_loop", lambda given: None)
-    monkeypatch.setattr(agents, "peer_loop", lambda: "peer")
+    monkeypatch.setattr(peers, "loop_of", lambda name: ("peer", f"version of {name}"))
     monkeypatch.setattr(bench, "two_workers", lambda few: more.update(workers=few) or 1.2)
     monkeypatch.setattr(bench, "two_copies", lambda few: more.update(copies=few) or 1.5)
     monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 10.0 * repeats}})
@@ -424,7 +430,7 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     rows: list[tuple[str, str, float]] = []
     result = bench.measure(5, lambda *row: rows.append(row))
     assert result["times"] == made
-    long = ("plain", "checked", "Gymnasium loop", "compiled, p =", "MushroomRL")
+    long = ("plain", "checked", "Gymnasium loop", "compiled, p =", "MushroomRL", "gymnax")
     assert asked == {name: 3 if name.startswith(long) else 5 for name in made}
     wanted = {
         "learning / bare": ("compiled", "bare loop"),
@@ -432,7 +438,8 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
         "learning / bare, dynamic sigma": ("compiled, dynamic sigma", "bare loop"),
         "general / special": ("general engine, the same runs", "compiled"),
         "Gymnasium / general": ("Gymnasium loop in Python, Sarsa", "general engine, Sarsa, mountain car"),
-        "peer / agent": (bench.PEER, "agent, MountainCar"),
+        "MushroomRL / agent": ("MushroomRL, mountain car", "agent, MountainCar"),
+        "gymnax / general": ("gymnax, mountain car", "the same without learning, mountain car"),
         "reference / NumPy": ("checked reference", "plain NumPy loop"),
         "NumPy / compiled": ("plain NumPy loop", "compiled"),
         "p = 16384 / p = 512": ("compiled, p = 16384", "compiled, p = 512"),
@@ -458,6 +465,7 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     assert result[bench.OPENING] == 1.5
     assert rows[-2:] == [("flush", "a", 1.0), ("open", bench.OPENING, 1.5)]
     assert result["engine_version"] == bench.ENGINE_VERSION
+    assert result["peers"] == {name: f"version of {name}" for name in ("MushroomRL", "gymnax")}
 
 
 def test_tasks_of_the_benchmark_are_runs_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
