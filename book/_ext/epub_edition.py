@@ -95,6 +95,8 @@ def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
     root = ElementTree.fromstring(made)
     root.set("alttext", " ".join(tex.split()))
     for sign in root.iter():
+        if sign.get("columnspacing") == "":  # one column has nothing between columns, and MathML no empty list
+            del sign.attrib["columnspacing"]
         if sign.get("mathvariant") in VARIANTS:
             sign.text = "".join(styled(letter, sign.attrib["mathvariant"]) for letter in sign.text or "")
             del sign.attrib["mathvariant"]
