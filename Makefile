@@ -9,6 +9,8 @@ JOBS ?= 2
 # Threads of a linear-algebra library would fight with the workers, and buy nothing at our sizes.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# Byte code that may not be kept is compiled again by every process of every test: a minute of the quick ones.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book live test-live pdf test test-all mutants planted lab notebooks pictures lint bench lock clean coverage licences sbom latest wheels proofs data article epub release

@@ -13,7 +13,10 @@ import pytest
 from gqlib.bench import agents, costs, general, peers, plain
 from gqlib.bench import engine as bench
 from gqlib.control import run_control
+from gqlib.control.engine import one_run, streams_of, world_of
+from gqlib.control.tile_tables import tile_table
 from gqlib.experiments.today_control import ROWS
+from gqlib.fast import _baselines
 
 SMALL = replace(bench.BASE, episodes=1, max_steps=60, p=512)
 
@@ -25,6 +28,21 @@ def test_work_counts_its_steps(maker):
 
 def test_bare_loop_counts_three_times_the_episodes():
     assert bench.bare(SMALL)() == 180
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.7])
+def test_the_plain_loop_without_learning_drives_the_car_of_the_tuned_one(epsilon):
+    """On what a learner has learnt, rounded so that actions tie: out of the valley, each time in other steps."""
+    setting = replace(bench.BASE, alpha=0.005, lam=0.9, sigma=1.0, episodes=60)
+    table = tile_table(setting.p, setting.tilings, setting.memory)
+    world, theta = world_of(table, table.rows), np.round(one_run(setting, 1, 0)[2][table.used], 1)
+    both = []
+    for loop in (plain.bare_steps, _baselines.bare_run):
+        steps, streams = np.zeros(30, dtype=np.int32), streams_of(1, 0)
+        assert loop(world, theta, steps, streams, 3000, epsilon) == steps.sum()
+        both.append((steps.tolist(), streams[1].tolist()))
+    assert both[0] == both[1]
+    assert len({count for count in both[0][0] if count > 0}) > 5
 
 
 def test_best_is_the_least_time_per_step():
@@ -47,7 +65,7 @@ def fake(learning, opening=0.5):
 def test_a_row_says_whether_its_bar_is_met():
     good, bad = (bench.as_text("ratio", "learning / bare", value) for value in (1.6, 2.1))
     assert good.endswith("at most 1.7: yes")
-    assert "bare loop without learning" in bad
+    assert "tuned loop without learning" in bad
     assert bad.endswith("at most 1.7: NO")
     assert bench.as_text("ratio", "two workers / two copies", 0.95).endswith("at least 0.9: yes")
     assert bench.as_text("time", "bare loop", 32.0).split() == ["bare", "loop", "32.00"]
@@ -154,8 +172,25 @@ def test_side_by_side_takes_turns_and_keeps_the_least(monkeypatch):
     def work(name, steps):
         return lambda: order.append(name) or steps
 
-    assert bench.side_by_side({"a": work("a", 2), "b": work("b", 4)}, 2) == {"a": 1e9, "b": 0.5e9}
+    assert bench.side_by_side({"a": work("a", 2), "b": work("b", 4)}, 2, 0.0) == {"a": 1e9, "b": 0.5e9}
     assert order == ["a", "b", "a", "b", "a", "b"]
+
+
+def test_side_by_side_goes_on_until_short_works_have_had_their_time(monkeypatch):
+    """Of two works that take one second and two, five rounds are 15 seconds; two repeats of 3.6 each ask for 14.4."""
+    ticks = iter(np.cumsum([0.0, *([1.0, 0.0, 2.0, 0.0] * 9)]).tolist())
+    monkeypatch.setattr(bench.time, "process_time", lambda: next(ticks))
+    counts = {"a": 0, "b": 0}
+
+    def work(name):
+        def count():
+            counts[name] += 1
+            return 1
+
+        return count
+
+    assert bench.side_by_side({name: work(name) for name in counts}, 2, 3.6) == {"a": 1e9, "b": 2e9}
+    assert counts == {"a": 6, "b": 6}  # the first fills the caches
 
 
 def test_what_one_writes_in_an_hour_learns_the_task():

@@ -413,8 +413,10 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
 
     asked: dict[str, int] = {}
     more: dict[str, Any] = {}
+    loops: list[Any] = []
     monkeypatch.setattr(bench, "side_by_side", times)
-    for name in ("bare", "learning", "reference"):
+    monkeypatch.setattr(bench, "bare", lambda setting, loop=None: loops.append((setting.target, loop)))
+    for name in ("learning", "reference"):
         monkeypatch.setattr(bench, name, lambda setting: None)
     for module, names in ((general, ("general", "without_learning")), (agents, ("environment_alone", "agent_in"))):
         for name in names:
@@ -430,12 +432,16 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     rows: list[tuple[str, str, float]] = []
     result = bench.measure(5, lambda *row: rows.append(row))
     assert result["times"] == made
-    long = ("plain", "checked", "Gymnasium loop", "compiled, p =", "MushroomRL", "gymnax")
+    assert loops == [(target, loop) for target in ("greedy", "epsilon-greedy") for loop in (plain.bare_steps, None)]
+    long = ("plain N", "plain sparse", "checked", "Gymnasium loop", "compiled, p =", "MushroomRL", "gymnax")
     assert asked == {name: 3 if name.startswith(long) else 5 for name in made}
     wanted = {
         "learning / bare": ("compiled", "bare loop"),
         "learning / bare, epsilon-greedy": ("compiled, epsilon-greedy target", "bare loop, epsilon-greedy"),
         "learning / bare, dynamic sigma": ("compiled, dynamic sigma", "bare loop"),
+        "learning / plain": ("compiled", "plain bare loop"),
+        "learning / plain, epsilon-greedy": ("compiled, epsilon-greedy target", "plain bare loop, epsilon-greedy"),
+        "learning / plain, dynamic sigma": ("compiled, dynamic sigma", "plain bare loop"),
         "general / special": ("general engine, the same runs", "compiled"),
         "Gymnasium / general": ("Gymnasium loop in Python, Sarsa", "general engine, Sarsa, mountain car"),
         "MushroomRL / agent": ("MushroomRL, mountain car", "agent, MountainCar"),

@@ -4,6 +4,7 @@ The engine is measured against these, not against the reference, which checks it
 GQ(σ, λ) with a greedy target on the tile table of the engine; the Gymnasium loop learns Sarsa(λ) with tiles3 in
 ``MountainCar-v0``. Features are active indices, so what is dense is the trace: where a learner has one, it is decayed
 in the pass that follows it, and its inner product with ω has eight sums, which a processor can add up at a time.
+`bare_steps` learns nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import tile_table
 from gqlib.domains import mountain_car as car
 from gqlib.fast import COMPILE
+from gqlib.fast._baselines import action_values
+from gqlib.fast._car import advance, cosine, find_row, start
 from gqlib.fast._jit import njit
+from gqlib.fast._rng import uniform
+from gqlib.rules import TIE
 from gqlib.tiles3 import IHT, tiles
 
 LIMIT = 400  # steps of the Python loops, whose cost per step does not depend on their number
@@ -162,6 +167,41 @@ def numba_steps(setting: ControlSetting, seed: int = 0) -> int:
             setting.max_steps, np.random.default_rng(seed),
         )
     )  # fmt: skip
+
+
+@njit(forceinline=True, **COMPILE)
+def _choice(theta: Any, table: Any, row: Any, shape: Any, epsilon: Any, third: Any, behaviour: Any) -> Any:
+    q0, q1, q2 = action_values(theta, table, row, shape)
+    bar = max(q0, max(q1, q2)) - TIE
+    greedy = 0 if q0 >= bar else (1 if q1 >= bar else 2)
+    u = uniform(behaviour)
+    return greedy if u >= epsilon else np.int64(u >= third) + np.int64(u >= 2.0 * third)
+
+
+@njit(nogil=True, **COMPILE)
+def bare_steps(world: Any, theta: Any, steps_out: Any, streams: Any, max_steps: Any, epsilon: Any) -> Any:
+    """The bare loop as one writes it: what `gqlib.fast._baselines.bare_run` does, and none of what makes that faster.
+
+    Constants and choices are left to the compiler, random numbers are compared as doubles. Both drive the same car.
+    """
+    table, width, edges_x, edges_v, grid, shape = world
+    starts, behaviour = streams
+    third = epsilon / 3.0
+    for episode in range(steps_out.size):
+        x, v = start(uniform(starts)), 0.0
+        slope = cosine(3.0 * x)
+        row = find_row(x, v, edges_x, edges_v, grid, width)
+        action, steps = _choice(theta, table, row, shape, epsilon, third, behaviour), -max_steps
+        for k in range(max_steps):
+            x, v = advance(x, v, np.float64(action - 1), slope)
+            slope = cosine(3.0 * x)
+            if x >= car.GOAL:
+                steps = k + 1
+                break
+            row = find_row(x, v, edges_x, edges_v, grid, width)
+            action = _choice(theta, table, row, shape, epsilon, third, behaviour)
+        steps_out[episode] = steps
+    return steps_out.sum()
 
 
 def gymnasium_steps(
