@@ -23,6 +23,14 @@ def compiled_adds(weights, places, t, e, w):
 
 
 @njit
+def compiled_flush(weights, places, g, h, scale, floor):
+    above = np.empty(places.size, dtype=np.bool_)
+    for k in range(places.size):
+        above[k] = _lowered.flush_row(weights, places[k], g, h, scale, floor)
+    return above
+
+
+@njit
 def compiled_known(y):
     return y * 1.5
 
@@ -63,18 +71,35 @@ def test_sums_of_rows_are_those_of_the_definition(tilings, kind):
     assert bits(zeros) == bits(plain(_lowered.sum_rows)(np.full(200, -0.0), table, 0, shape, 4))
 
 
-def test_an_addition_to_rows_changes_three_numbers_and_sees_the_one_before():
+def test_an_addition_to_rows_changes_three_numbers_and_counts_in_the_mark():
     rng = np.random.default_rng(3)
     first = rng.normal(size=24)
-    first[[3, 7, 11]] = -0.0, np.inf, 5.0  # the fourth numbers stay what they are, whatever they are
+    first[3::4] = 0.0, 2.0, 0.0, 0.0, 0.0, 7.0
     places = np.array([8, 0, 8, 20, 8])  # one row three times, as in a collision
     compiled, wanted = first.copy(), first.copy()
     before = compiled_adds(compiled, places, 0.1, 1e-17, -0.3)
     assert bits(before) == bits([plain(_lowered.add_row)(wanted, int(i), 0.1, 1e-17, -0.3) for i in places])
+    assert before.tolist() == [0.0, 0.0, 1.0, 7.0, 2.0]
     assert bits(compiled) == bits(wanted)
-    assert bits(compiled[3::4]) == bits(first[3::4])
+    assert compiled[3::4].tolist() == [1.0, 2.0, 3.0, 0.0, 0.0, 8.0]
     assert compiled[8] == first[8] + 0.1 + 0.1 + 0.1
     assert bits(compiled[[4, 5, 6]]) == bits(first[[4, 5, 6]])
+
+
+def test_a_flushed_row_keeps_its_trace_above_the_floor_and_nothing_below():
+    rng = np.random.default_rng(4)
+    first = rng.normal(size=(9, 4))
+    first[:, 1] = 3.0, -3.0, 0.2, -0.2, 0.4, 0.0, np.nan, np.inf, 1e-300  # at the floor, half of 0.4 is not above it
+    first[:, 3] = np.arange(1.0, 10.0)
+    compiled, wanted, places = first.ravel().copy(), first.ravel().copy(), 4 * np.arange(9)
+    above = compiled_flush(compiled, places, 0.1, -0.7, 0.5, 0.2)
+    assert above.tolist() == [plain(_lowered.flush_row)(wanted, int(i), 0.1, -0.7, 0.5, 0.2) for i in places]
+    assert above.tolist() == [True, True, False, False, False, False, False, True, False]
+    assert bits(compiled) == bits(wanted)
+    rows = compiled.reshape(-1, 4)
+    assert rows[:, 3].tolist() == [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0, 0.0]
+    assert rows[:3, 1].tolist() == [1.5, -1.5, 0.0]
+    np.testing.assert_array_equal(rows[:6, [0, 2]], first[:6, [0, 2]] + first[:6, [1]] * [0.1, -0.7])
 
 
 def test_numbers_that_are_held_are_the_numbers():
@@ -106,8 +131,9 @@ def test_a_likely_condition_is_the_condition():
 def test_rows_are_added_up_as_vectors():
     compiled_sums(np.zeros(8), np.zeros(8, dtype=np.uint16), 0, (0,) * 8, 4)
     compiled_adds(np.zeros(8), np.zeros(1, dtype=np.int64), 0.0, 0.0, 0.0)
-    for function, vector in ((compiled_sums, "<2 x double>"), (compiled_adds, "<4 x double>")):
-        assert any(f"fadd {vector}" in code for code in function.inspect_llvm().values())
+    compiled_flush(np.zeros(8), np.zeros(1, dtype=np.int64), 0.0, 0.0, 0.0, 0.0)
+    for function, count in ((compiled_sums, 2), (compiled_adds, 4), (compiled_flush, 4)):
+        assert any(f"fadd <{count} x double>" in code for code in function.inspect_llvm().values())
 
 
 @pytest.mark.slow

@@ -14,12 +14,14 @@ from gqlib.engine.runs import parts_of, run_setting, streams_of
 
 # Episodes enough that making the tables and streams of a run, a millisecond, does not count.
 CAR = EngineSetting(environments.mountain_car(p=1024), "gq", alpha=0.0005, lam=0.99, gamma=0.99, episodes=40)
+# The step sizes that were searched for GQ(½, λ) and Sarsa(λ) (`gqlib.experiments.today_control`), so that they learn: a
+# car that stays in its valley sees the same few tiles, and a step there is cheaper than one that gets somewhere.
 CLASSIC = {
-    "mountain car": EngineSetting("mountain_car", "gq", alpha=0.005, lam=0.9, episodes=200),
-    "Acrobot": EngineSetting("acrobot", "gq", alpha=0.005, lam=0.9, episodes=300),
-    "cart-pole": EngineSetting("cart_pole", "gq", alpha=0.01, lam=0.9, episodes=3000),
+    "mountain car": EngineSetting("mountain_car", "gq", alpha=1 / 32, eta=1 / 64, lam=0.8, episodes=4000),
+    "Acrobot": EngineSetting("acrobot", "gq", alpha=1 / 32, eta=1 / 64, lam=0.8, episodes=400),
+    "cart-pole": EngineSetting("cart_pole", "gq", alpha=1 / 8, eta=1 / 512, lam=0.0, episodes=2000),
 }
-SARSA = EngineSetting("mountain_car", "sarsa", alpha=0.00625, lam=0.9, episodes=1000, max_steps=200)
+SARSA = EngineSetting("mountain_car", "sarsa", alpha=0.01795, lam=0.95, episodes=4000)
 
 
 def general(setting: EngineSetting, seed: int = 1) -> Callable[[], int]:

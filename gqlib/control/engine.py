@@ -78,7 +78,7 @@ def _call(
     weights = np.zeros((len(table.used), ROW_OF_WEIGHTS))
     theta, omega = first_weights(setting, seed, run), np.zeros(setting.p)
     weights[:, 0] = theta[table.used]
-    live, steps = np.empty(len(table.used), dtype=np.uint32), np.zeros(setting.episodes, dtype=np.int32)
+    live, steps = np.empty(len(table.used) + 1, dtype=np.uint32), np.zeros(setting.episodes, dtype=np.int32)
     drawn, stream = kernel.DRAWN[setting.sigma_drawn], words(seed, run, SIGMA)
     diverged_in = kernel.run(
         world_of(table, table.offsets),

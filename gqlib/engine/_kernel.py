@@ -23,7 +23,7 @@ import numpy as np
 from gqlib.engine._records import Before, Seen
 from gqlib.fast import COMPILE
 from gqlib.fast._car import natural
-from gqlib.fast._control import BLOCK, PER_EPISODE, PER_RUN, PER_STEP, TRACE_FLOOR, noisy
+from gqlib.fast._control import BLOCK, PER_EPISODE, PER_RUN, PER_STEP, flush, noisy
 from gqlib.fast._jit import njit
 from gqlib.fast._kept import keep
 from gqlib.fast._lowered import add_row, likely, sum_rows
@@ -71,26 +71,6 @@ class Parts(NamedTuple):
     ridge: bool
     here: bool
     each: bool
-
-
-@njit(**COMPILE)
-def flush(weights: Any, live: Any, count: Any, g: Any, h: Any, scale: Any) -> Any:
-    """T += gE, W += hE, E *= scale on the rows with a trace; returns how many still have one."""
-    kept = 0
-    for k in range(count):
-        i = live[k]
-        e = weights[i + 1]
-        weights[i] += g * e
-        weights[i + 2] += h * e
-        e *= scale
-        if abs(e) > TRACE_FLOOR:
-            live[natural(kept)] = i
-            kept += 1
-        else:
-            e = 0.0
-            weights[i + 3] = 0.0
-        weights[i + 1] = e
-    return kept
 
 
 @njit(**COMPILE)
@@ -227,11 +207,8 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                 waiting = 0.0
                 for j in range(tilings):
                     i = 4 * np.int64(active[first + j])
-                    if weights[i + 3] == 0.0:
-                        weights[i + 3] = 1.0
-                        live[natural(live_count)] = i
-                        live_count += 1
-                    add_row(weights, i, add_t, lift, add_w if gradient else 0.0)
+                    live[natural(live_count)] = i  # without a branch, which the processor could not guess
+                    live_count += np.int64(add_row(weights, i, add_t, lift, add_w if gradient else 0.0) == 0.0)
 
                 # what follows
                 next_action, next_greedy, next_rho, sampled, expected = 0, 0, 0.0, 0.0, 0.0

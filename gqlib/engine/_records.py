@@ -164,9 +164,9 @@ class Memory(NamedTuple):
     Parameters
     ----------
     weights : ndarray of float64
-        T, E, W and whether the row is listed as live, for each weight.
+        T, E, W and a mark, which is not zero if the row is listed as live, for each weight.
     live : ndarray of int64
-        Room for every row that has a trace.
+        Room for every row that has a trace, and for one more.
     steps, returns : ndarray
         Receive, for each episode, the number of steps (negative where it was cut off) and the sum of rewards.
     """

@@ -405,7 +405,7 @@ def _fast_run(
         outcome, episode, step = kernel(
             environment.data,
             environment.coder._codes(actions),
-            Memory(weights.reshape(-1), np.empty(rows, dtype=np.int64), steps, returns),
+            Memory(weights.reshape(-1), np.empty(rows + 1, dtype=np.int64), steps, returns),
             streams_of(seed, run),
             sigma,
             rates_of(setting, actions),

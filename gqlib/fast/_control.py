@@ -45,7 +45,7 @@ from gqlib.fast._car import (
     pick,
 )
 from gqlib.fast._jit import njit
-from gqlib.fast._lowered import add_row, hold, sum_rows
+from gqlib.fast._lowered import add_row, flush_row, hold, sum_rows
 from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
 from gqlib.fast._rng import normal, refill, room_for
 from gqlib.rules import DIVERGED_ABOVE
@@ -143,16 +143,8 @@ def flush(weights: Any, live: Any, count: Any, g: Any, h: Any, scale: Any) -> An
     kept = 0
     for k in range(count):
         i = np.int64(live[k])
-        e = weights[i + 1]
-        weights[i] += g * e
-        weights[i + 2] += h * e
-        e *= scale
-        if e > TRACE_FLOOR:
-            live[natural(kept)] = i
-            kept += 1
-        else:
-            e = 0.0
-        weights[i + 1] = e
+        live[natural(kept)] = i  # without a branch: the next one takes its place if it has none
+        kept += np.int64(flush_row(weights, i, g, h, scale, TRACE_FLOOR))
     return kept
 
 
@@ -262,9 +254,8 @@ def run(
             waiting = 0.0
             for j in range(tilings):
                 i = np.int64(table[first + j])
-                if not add_row(weights, i, add_t, inverse_c, add_w) > 0.0:
-                    live[natural(live_count)] = i
-                    live_count += 1
+                live[natural(live_count)] = i  # without a branch, which the processor could not guess
+                live_count += np.int64(add_row(weights, i, add_t, inverse_c, add_w) == 0.0)
 
             # delta, from the action values of the next state
             if x >= GOAL:

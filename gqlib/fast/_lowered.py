@@ -1,9 +1,10 @@
-"""Four things that Numba cannot be told in Python, for the lazy engines (`gqlib.fast._control`, `gqlib.engine`).
+"""Five things that Numba cannot be told in Python, for the lazy engines (`gqlib.fast._control`, `gqlib.engine`).
 
-- A *row* holds T, E, W and a fourth number of one feature side by side. Sums over rows, and additions to a row, are
-  made for two or four numbers at once: as many IEEE additions, in the same order for each number, hence the same bits.
-  Left to itself the compiler takes the numbers one by one, and its own search for vectors finds them in some places
-  only: a pair that is read just after its halves were stored one by one makes the processor wait.
+- A *row* holds T, E, W and a mark of one feature side by side; the mark is zero where there is no trace. Sums over
+  rows, additions to a row and its flush are made for two or four numbers at once: as many IEEE operations, in the same
+  order for each number, hence the same bits. Left to itself the compiler takes the numbers one by one, and its own
+  search for vectors finds them in some places only: a pair that is read just after its halves were stored one by one
+  makes the processor wait.
 - `likely` keeps a branch a branch. A choice between two numbers is otherwise computed without one; the processor then
   has to wait for the action values before it can drive the car, instead of guessing the action and carrying on.
 - `hold` hides from the compiler what a number is. The place of a constant takes an instruction of its own to name, at
@@ -50,19 +51,44 @@ def sum_rows(weights: Any, table: Any, first: Any, shape: Any, stride: Any) -> A
 
 
 def add_row(weights: Any, i: Any, t: Any, e: Any, w: Any) -> Any:
-    """Add to T, E and W of the row that begins at `i`; returns E as it was.
+    """Add to T, E and W of the row that begins at `i`, and one to its mark; returns the mark as it was.
 
     Examples
     --------
     >>> weights = np.zeros(8)
     >>> float(add_row(weights, 4, 1.0, 2.0, 3.0)), weights[4:].tolist()
-    (0.0, [1.0, 2.0, 3.0, 0.0])
+    (0.0, [1.0, 2.0, 3.0, 1.0])
     """
-    before = weights[i + 1]
+    before = weights[i + 3]
     weights[i] += t
-    weights[i + 1] = before + e
+    weights[i + 1] += e
     weights[i + 2] += w
+    weights[i + 3] = before + 1.0
     return before
+
+
+def flush_row(weights: Any, i: Any, g: Any, h: Any, scale: Any, floor: Any) -> Any:
+    """T += gE, W += hE, E *= scale in the row that begins at `i`; returns whether |E| is still above a floor.
+
+    If it is not, E and the mark become zero.
+
+    Examples
+    --------
+    >>> weights = np.array([1.0, 2.0, 3.0, 7.0])
+    >>> bool(flush_row(weights, 0, 10.0, 100.0, 0.5, 0.1)), weights.tolist()
+    (True, [21.0, 1.0, 203.0, 7.0])
+    >>> bool(flush_row(weights, 0, 0.0, 0.0, 0.01, 0.1)), weights.tolist()
+    (False, [21.0, 0.0, 203.0, 0.0])
+    """
+    e = weights[i + 1]
+    weights[i] += g * e
+    weights[i + 2] += h * e
+    e *= scale
+    above = abs(e) > floor
+    weights[i + 1] = e if above else 0.0
+    if not above:
+        weights[i + 3] = 0.0
+    return above
 
 
 def likely(condition: Any) -> Any:
@@ -88,12 +114,12 @@ def hold(numbers: Any) -> Any:
 
 
 def _lower() -> None:
-    """Tell Numba what to make of the four functions."""
+    """Tell Numba what to make of the five functions."""
     ir, types, cgutils = (import_module(name) for name in ("llvmlite.ir", "numba.core.types", "numba.core.cgutils"))
     extending = import_module("numba.extending")
     lower_builtin, type_callable = extending.lower_builtin, extending.type_callable
     bit, double, word = ir.IntType(1), ir.DoubleType(), ir.IntType(64)
-    nothing = ir.Constant(double, -0.0)
+    zero = ir.Constant(double, 0.0)
 
     def data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
         return context.make_array(kind)(context, builder, array).data
@@ -102,8 +128,14 @@ def _lower() -> None:
         """Pointer to some numbers at a place, as one vector."""
         return builder.bitcast(builder.gep(start, [place]), ir.VectorType(double, count).as_pointer())
 
-    def lane(builder: Any, vector: Any, k: int) -> Any:
-        return builder.extract_element(vector, ir.Constant(word, k))
+    def lane(builder: Any, row: Any, k: int) -> Any:
+        return builder.extract_element(row, ir.Constant(word, k))
+
+    def vector(builder: Any, numbers: list[Any]) -> Any:
+        made = ir.Constant(ir.VectorType(double, len(numbers)), ir.Undefined)
+        for k, number in enumerate(numbers):
+            made = builder.insert_element(made, number, ir.Constant(word, k))
+        return made
 
     two = types.UniTuple(types.float64, 2)
     type_callable(sum_rows)(lambda context: lambda weights, table, first, shape, stride: two)
@@ -133,11 +165,27 @@ def _lower() -> None:
         place = context.cast(builder, i, signature.args[1], types.int64)
         pointer = lanes(builder, data(context, builder, signature.args[0], array), place, 4)
         row = builder.load(pointer, align=8)
-        change = ir.Constant(row.type, [nothing] * 4)
-        for k, amount in enumerate(amounts):
-            change = builder.insert_element(change, amount, ir.Constant(word, k))
+        change = vector(builder, [*amounts, ir.Constant(double, 1.0)])
         builder.store(builder.fadd(row, change), pointer, align=8)
-        return lane(builder, row, 1)
+        return lane(builder, row, 3)
+
+    type_callable(flush_row)(lambda context: lambda weights, i, g, h, scale, floor: types.boolean)
+
+    @lower_builtin(flush_row, types.Array, types.Integer, types.Float, types.Float, types.Float, types.Float)
+    def lower_flush(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, i, g, h, scale, floor = arguments
+        place = context.cast(builder, i, signature.args[1], types.int64)
+        pointer = lanes(builder, data(context, builder, signature.args[0], array), place, 4)
+        row = builder.load(pointer, align=8)
+        e, mark = lane(builder, row, 1), lane(builder, row, 3)
+        changed = builder.fadd(row, builder.fmul(vector(builder, [e] * 4), vector(builder, [g, zero, h, zero])))
+        scaled = builder.fmul(e, scale)
+        size = cgutils.get_or_insert_function(builder.module, ir.FunctionType(double, [double]), "llvm.fabs.f64")
+        above = builder.fcmp_ordered(">", builder.call(size, [scaled]), floor)
+        for k, number in ((1, scaled), (3, mark)):
+            changed = builder.insert_element(changed, builder.select(above, number, zero), ir.Constant(word, k))
+        builder.store(changed, pointer, align=8)
+        return above
 
     type_callable(hold)(lambda context: lambda numbers: numbers)
 
@@ -163,6 +211,6 @@ def _lower() -> None:
 if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK"):
     _lower()
 else:
-    sum_rows, add_row, hold, likely = (
-        njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, hold, likely)
+    sum_rows, add_row, flush_row, hold, likely = (
+        njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, flush_row, hold, likely)
     )

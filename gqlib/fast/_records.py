@@ -79,9 +79,9 @@ class Memory(NamedTuple):
     Attributes
     ----------
     weights : ndarray of float64
-        T, E, W and a gap for each place, one after the other; at the end theta, 0, omega and the gap.
+        T, E, W and a mark for each place, one after the other; at the end theta, 0, omega and 0.
     live : ndarray of uint32
-        Room for four times the place of every row that has a trace, at most all of them.
+        Room for four times the place of every row that has a trace, at most all of them, and for one more.
     steps : ndarray of int32
         Receives the steps of each episode, negative where the step limit cut it off; one entry per episode.
     """
