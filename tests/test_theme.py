@@ -402,6 +402,30 @@ LETTERS = """() => {
 LONG = """() => [...document.querySelectorAll('mjx-container[display="true"]')]
   .filter((formula) => formula.clientWidth && formula.scrollWidth > formula.clientWidth + 1)
   .map((formula) => formula.closest("[id]")?.id)"""
+# Tables of which a desk shows a part only.
+HIDDEN = """() => [...document.querySelectorAll("article table")]
+  .filter((table) => table.clientWidth && table.scrollWidth > table.clientWidth + 1)
+  .map((table) => [table.scrollWidth - table.clientWidth, table.innerText.slice(0, 60)])"""
+# Pieces that begin on one line and end on another: short equations among words, words of code with a hyphen in them.
+BROKEN = """() => {
+  const walker = document.createTreeWalker(document.querySelector("article") || document.body, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode, parent = node.parentElement;
+    if (parent.closest("pre, script, style, svg, mjx-container, .gq-live")) continue;
+    const inside = parent.closest("code") ? /^(?=.*-)\\S{1,12}$/g : /(?<!\\S)\\S{1,8} [=<>≤≥≠≈→] \\S{1,8}(?!\\S)/g;
+    for (const match of node.data.matchAll(inside)) {
+      const range = document.createRange();
+      const lines = [match.index, match.index + match[0].length - 1].map((place) => {
+        range.setStart(node, place);
+        range.setEnd(node, place + 1);
+        return range.getBoundingClientRect().bottom;
+      });
+      if (lines[1] - lines[0] > 6) broken.push(match[0]); // a letter may be lower than another by less
+    }
+  }
+  return broken;
+}"""
 STOPS = """() => ({
   formulas: document.querySelectorAll("mjx-container[tabindex]").length,
   all: [...document.querySelectorAll("a[href], button, input, select, summary, textarea, [tabindex]")]
@@ -435,6 +459,7 @@ def look(book, browser):
         settle(page)
         page.add_style_tag(content=NO_MOTION)
         found = {"errors": errors, "outside": outside, "cut": {}, "wide": {}, "long": {}, "letters": {}, "grounds": {}}
+        found |= {"hidden": {}, "broken": {}}
         found |= {"prose": page.evaluate(PROSE), "stops": page.evaluate(STOPS)}
         found["bare"] = page.locator("svg.gq-drawing:not([aria-label]), svg.gq-drawing[aria-label='']").count()
         for width, size in WIDTHS.items():
@@ -442,6 +467,8 @@ def look(book, browser):
             found["cut"][width] = page.evaluate(CUT, width > PHONE["width"])
             found["wide"][width] = page.evaluate("document.documentElement.scrollWidth")
             found["long"][width] = page.evaluate(LONG) if width > PHONE["width"] else []
+            found["hidden"][width] = page.evaluate(HIDDEN) if width > PHONE["width"] else []
+            found["broken"][width] = page.evaluate(BROKEN)
             found["letters"][width, "light"] = page.evaluate(LETTERS)
         page.set_viewport_size(DESK)
         for theme in THEMES:
@@ -472,6 +499,16 @@ def test_no_page_is_wider_than_its_window(look, name):
 @every_page
 def test_formulas_fit_their_column(look, name):
     assert {width: long for width, long in look(name)["long"].items() if long} == {}
+
+
+@every_page
+def test_tables_fit_a_desk(look, name):
+    assert {width: hidden for width, hidden in look(name)["hidden"].items() if hidden} == {}
+
+
+@every_page
+def test_short_equations_and_words_of_code_are_not_broken_over_lines(look, name):
+    assert {width: broken for width, broken in look(name)["broken"].items() if broken} == {}
 
 
 @every_page

@@ -1,23 +1,32 @@
 // A formula in a sentence cannot be folded. Where it is wider than the sentence, as on a phone, it gets a line of its
 // own that scrolls, instead of being cut at the edge. What is folded away has no width: it is measured when it opens.
-// And the full stop or comma after a formula stays on its line.
+// And what touches a formula, as the full stop after it or the bracket before it, stays on its line.
 (() => {
+  const AFTER = [/^\S{1,12}(?=\s|$)/, /^[.,;:!?)]+/], BEFORE = [/(?<=^|\s)\S{1,6}$/, /[([“‘]+$/];
+  const touching = (node, patterns) => {
+    if (node?.nodeType !== Node.TEXT_NODE) return null;
+    return patterns.map((pattern) => node.data.match(pattern)).find(Boolean) ?? null;
+  };
   const glue = (formula) => {
     const whole = formula.closest("span.math") ?? formula;
-    const after = whole.nextSibling;
-    const mark = after?.nodeType === Node.TEXT_NODE && after.data.match(/^[.,;:!?)]+/);
-    if (!mark) return;
-    after.splitText(mark[0].length);
-    const both = document.createElement("span");
-    both.className = "gq-glued";
-    whole.before(both);
-    both.append(whole, after);
+    const [before, after] = [whole.previousSibling, whole.nextSibling];
+    const [open, close] = [touching(before, BEFORE), touching(after, AFTER)];
+    if (!open && !close) return;
+    const piece = document.createElement("span");
+    piece.className = "gq-glued";
+    whole.before(piece);
+    if (open) piece.append(before.splitText(open.index));
+    piece.append(whole);
+    if (close) {
+      after.splitText(close[0].length);
+      piece.append(after);
+    }
   };
   const fit = (part) => {
     const formulas = [...part.querySelectorAll("mjx-container:not([display])")];
     formulas.forEach((formula) => formula.classList.remove("gq-wide"));
     const wide = formulas.filter((formula) => {
-      const inner = formula.querySelector("mjx-math");
+      const inner = formula.closest(".gq-glued") ?? formula.querySelector("mjx-math");
       const room = formula.parentElement.closest("p, li, td, dd, figcaption, div");
       return inner && inner.getBoundingClientRect().width > room.clientWidth + 1;
     });
