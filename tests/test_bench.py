@@ -208,6 +208,144 @@ def test_what_is_absent_is_said_in_a_line_of_its_own(capsys):
     assert lines[-2:] == ["not measured", "  gymnax: not installed (pip install gymnax)"]
 
 
+def modules(monkeypatch, **contents):
+    """Libraries that are not installed, by what is asked of them: dots are written as two underscores."""
+    for name, parts in contents.items():
+        module = ModuleType(name.replace("__", "."))
+        vars(module).update(parts)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+def test_mushroom_is_given_the_car_the_tiles_and_the_rates_of_the_plain_loop(monkeypatch):
+    kept = {}
+
+    def noted(name, result=None):
+        return lambda *given, **named: kept.update({name: (given, named)}) or result or (name, given)
+
+    class Core:
+        def __init__(self, agent, car):
+            self.agent, self.car, self.learnt = agent, car, []
+            kept["core"] = self
+
+        def learn(self, **given):
+            self.learnt.append(given)
+
+    class Environment:
+        def __init__(self, info):
+            self.info = info
+
+    modules(
+        monkeypatch,
+        mushroom_rl={},
+        mushroom_rl__algorithms={},
+        mushroom_rl__algorithms__value={"TrueOnlineSARSALambda": noted("sarsa", "an agent")},
+        mushroom_rl__core={"Core": Core, "Environment": Environment, "MDPInfo": noted("info")},
+        mushroom_rl__features={"Features": noted("features", SimpleNamespace(size=512))},
+        mushroom_rl__features__tiles={"Tiles": SimpleNamespace(generate=noted("tiles", "tilings"))},
+        mushroom_rl__policy={"EpsGreedy": noted("policy", "a policy")},
+        mushroom_rl__utils={"spaces": SimpleNamespace(Box=noted("box", "a box"), Discrete=noted("discrete", "a set"))},
+        mushroom_rl__utils__parameters={"Parameter": lambda value: ("parameter", value)},
+    )
+    monkeypatch.setattr(peers, "version", lambda package: {"mushroom-rl": "1.9"}[package])
+    loop, told = peers.loop_of("MushroomRL", 40)
+    assert told == "1.9"
+    core, place = kept["core"], agents.PLACES["MountainCar"]
+    low, high = [-1.2, -0.07], [0.6, 0.07]
+    for given in (kept["box"][0], kept["tiles"][0][2:]):
+        np.testing.assert_allclose(given, [low, high], rtol=1e-6)
+    assert kept["discrete"] == ((3,), {})
+    assert kept["info"] == (("a box", "a set", 1.0, 10_000), {})
+    assert kept["tiles"][0][:2] == (8, [place.sides, place.sides])
+    assert kept["features"] == ((), {"tilings": "tilings"})
+    assert kept["policy"] == ((), {"epsilon": ("parameter", 0.1)})
+    assert kept["sarsa"][0] == (core.car.info, "a policy", ("parameter", agents.ALPHA / 8), 0.9)
+    shapes = {"input_shape": (512,), "output_shape": (3,), "n_actions": 3}
+    assert kept["sarsa"][1] == {"features": kept["sarsa"][1]["features"], "approximator_params": shapes}
+    assert kept["sarsa"][1]["features"].size == 512
+    assert core.agent == "an agent"
+    assert loop() == 40
+    assert core.learnt == [{"n_steps": 40, "n_steps_per_fit": 1, "quiet": True}]
+    start = core.car.reset()
+    assert start.shape == (2,)
+    assert -0.6 <= start[0] <= -0.4
+    ends = [core.car.step(np.array([0])) for _ in range(200)]
+    assert [over for _, _, over, _ in ends] == [False] * 199 + [True]  # cut after 200 steps by Gymnasium
+    assert {(reward, len(rest)) for _, reward, _, rest in ends} == {(-1.0, 0)}
+    assert ends[0][0][1] < 0.0  # action 0 pushes to the left
+
+
+def test_gymnax_takes_actions_at_random_in_one_compiled_scan(monkeypatch):
+    """With a stand-in that counts: every step has a key of its own, which gives the action and the step's noise."""
+    taken = []
+
+    class Env:
+        num_actions = 3
+
+        def reset(self, key, numbers):
+            return "seen", (key, numbers, 0)
+
+        def step(self, key, state, action, numbers):
+            taken.append((key, state, action, numbers))
+            return "seen", (*state[:2], state[2] + 1), 0.0, False, {}
+
+    def scan(one, state, keys):
+        for key in keys:
+            state, kept = one(state, key)
+            assert kept is None
+        return state, None
+
+    random = SimpleNamespace(
+        PRNGKey=lambda seed: f"k{seed}",
+        split=lambda key, count=2: [f"{key}.{n}" for n in range(count)],
+        randint=lambda key, shape, low, high: (key, shape, low, high),
+    )
+    ready = []
+    jax = {"random": random, "jit": lambda f: f, "lax": SimpleNamespace(scan=scan), "block_until_ready": ready.append}
+    made = {"MountainCar-v0": (Env(), "numbers")}
+    modules(monkeypatch, jax=jax, gymnax={"make": lambda name: made[name]})
+    monkeypatch.setattr(peers, "version", lambda package: {"gymnax": "0.1"}[package])
+    loop, told = peers.loop_of("gymnax", 2)
+    assert (loop(), told) == (2, "0.1")
+    assert taken == [
+        ("k1.0.1", ("k0", "numbers", 0), ("k1.0.0", (), 0, 3), "numbers"),
+        ("k1.1.1", ("k0", "numbers", 1), ("k1.1.0", (), 0, 3), "numbers"),
+    ]
+    assert ready == [("k0", "numbers", 2)]
+    assert peers.loop_of("gymnax")[0]() == peers.MANY_STEPS
+
+
+def test_peers_are_measured_beside_ours_and_told(monkeypatch):
+    monkeypatch.setattr(peers, "loop_of", lambda name: ("a loop", "7") if name == "MushroomRL" else (None, "away"))
+    for module, name in ((peers.general, "general"), (peers.general, "without_learning"), (peers, "environment_alone"),
+                         (peers, "agent_in"), (peers, "plain_loop")):  # fmt: skip
+        monkeypatch.setattr(module, name, lambda given, name=name: (name, given))
+    asked = []
+    monkeypatch.setattr(
+        peers, "side_by_side", lambda works, repeats: asked.append((works, repeats)) or dict.fromkeys(works, 3.0)
+    )
+    told = []
+    found = peers.peers(4, lambda *row: told.append(row))
+    place, sarsa = agents.PLACES["MountainCar"], general.SARSA
+    works = {
+        "engine, Sarsa(λ)": ("general", sarsa),
+        "engine, without learning": ("without_learning", sarsa),
+        "Gymnasium's car alone": ("environment_alone", place),
+        "agent": ("agent_in", place),
+        "plain sparse Sarsa(λ) loop": ("plain_loop", place),
+        "MushroomRL": "a loop",
+    }
+    assert asked == [(works, 4)]
+    assert told == [("absent", "gymnax: away", 0.0), *(("time", name, 3.0) for name in works)]
+    assert found == {"nanoseconds": dict.fromkeys(works, 3.0), "versions": {"MushroomRL": "7", "gymnax": "away"}}
+
+
+def test_an_unknown_peer_and_a_bad_path_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"^name is 'jax'"):
+        peers.loop_of("jax")
+    with pytest.raises(ValueError, match=r"^path is "):
+        peers.write_peers(3, 1)
+
+
 def test_peers_are_written_with_versions_and_month(monkeypatch, tmp_path):
     made = {name: (lambda name=name: len(name)) for name in peers.PEERS}
     monkeypatch.setattr(peers, "loop_of", lambda name: (made[name], "1.2"))
@@ -226,6 +364,11 @@ def test_peers_are_written_with_versions_and_month(monkeypatch, tmp_path):
     assert found["relative"]["gymnax"] == 7.0
     assert set(found["relative"]) == set(counted)
     assert counted["MushroomRL"]() == 10
+    assert found["steps"] == {name: peer.step for name, peer in peers.PEERS.items()}
+    written = (tmp_path / "peers.json").read_text(encoding="utf-8")
+    assert written.startswith('{\n  "measured": "2001-02",\n  "versions": {\n    "MushroomRL": "1.2",')
+    assert "(λ)" in written
+    assert written.endswith("}\n")
 
 
 def test_costs_are_relative_to_sarsa_and_name_every_learner_of_the_chapter(monkeypatch, tmp_path):

@@ -57,7 +57,7 @@ def test_an_entry_says_where_what_and_why():
     assert block.count("Judged with") == 1
     assert 'Judged with <a href="#claim-one">Eq. (7)</a>, whose thought it repeats; not counted again.' in block
     assert Seen(scorecard.entries([ONE, TWO]).html).ids == ["claim-one", "claim-two"]
-    assert "XX" not in block
+    assert block.count("</li>\n<li") == 1
     assert "None" not in block
 
 
@@ -86,6 +86,7 @@ def test_a_card_has_the_finding_and_leads_to_the_entry():
         '<div class="gq-scorecard">\n<ol class="gq-cards" role="list">\n<li class="gq-card gq-corrected">'
     )
     assert block.endswith("</li>\n</ol>\n</div>")
+    assert block.count("</li>\n<li") == 1
     assert re.findall(r'<h3><a href="(.*?)">(.*?)</a>', block) == [("#claim-one", "Eq. (7)"), ("#claim-two", "Eq. (8)")]
     assert block.count('<p class="gq-told"><strong>Finding.</strong> It is two.</p>') == 2
     assert block.count(EVIDENCE) == 1

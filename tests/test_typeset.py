@@ -118,6 +118,14 @@ def test_a_formula_is_broken_between_brackets_and_inside_long_ones():
     )
 
 
+def test_a_long_set_keeps_its_braces():
+    assert formulas("{aθ + bθ + cθ + dθ}") == (
+        [r"\{a\theta + {}", r"b\theta + {}", r"c\theta + {}", r"d\theta\}"],
+        3,
+    )
+    assert formulas("[aθ + bθ + cθ, dθ_1]") == ([r"[a\theta + {}", r"b\theta + {}", r"c\theta, d\theta_{1}]"], 2)
+
+
 def test_what_touches_a_formula_stays_on_its_line():
     assert to_html("θ < 1 & <b>") == (
         r'<span class="math notranslate nohighlight">\(\theta &lt; 1\)</span> &amp; <span class="gq-tight">&lt;'
