@@ -52,6 +52,7 @@ from gqlib.edition.typeset import pieces, to_html, to_markdown
         ("((σ) x", r"($(\sigma) x$"),
         # functions are mathematics before or close behind a letter, and words elsewhere
         ("max σ, max Q(s), the max", r"$\max \sigma$, $\max Q(s)$, the max"),
+        ("max (σ, λ), max (of)", r"$\max (\sigma, \lambda)$, max (of)"),
         ("sup‖x‖, θmax", r"$\sup\lVert x\rVert$, $\theta\max$"),
         # letters that are names, articles, initials; and those that are not
         ("Step A is. Part B", "Step A is. Part B"),
