@@ -131,7 +131,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "fast/_jit": ("jit", "without_numba"),
     "fast/_kept": ("jit", "kept"),
     "fast/_lowered": ("lowered",),
-    "fast/_sound": ("engine_states", "agent"),
+    "fast/_sound": ("sound",),
     "fast/own": ("own_steps", "own_domain"),
     "fast/prediction": ("fast_prediction", "fast_refusals"),
     "fast/rng": ("rng", "fast_refusals"),
