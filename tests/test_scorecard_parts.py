@@ -74,6 +74,8 @@ def test_an_item_on_paper_says_the_same():
     assert scorecard.cards([ONE]).markdown.split("\n\n  ")[1] == "**Finding.** It is two."
     bare = dataclasses.replace(ONE, section="Abstract", items=(), correction="", readings="", defence="", cells=())
     assert scorecard.entries([bare]).markdown == "- **Abstract, a sum**, *corrected, slip.* Says $\\sigma$ & so."
+    for word in ("gq-told", "gq-case", "gq-again", "gq-evidence", "gq-section"):
+        assert word not in scorecard.entries([bare]).html
     assert scorecard.entries([bare], "verified") == scorecard.Block(
         '<div class="gq-scorecard gq-group"><p>None.</p></div>', "None."
     )
