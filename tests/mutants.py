@@ -56,7 +56,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "bench/prediction": ("bench_parts",),
     "bench/store": ("bench_parts",),
     "bench/timing": ("bench_parts",),
-    "claims": ("claims", "cli"),
+    "claims": ("register",),
     "cli": ("command_line", "cli"),
     "control/_weights": ("weights", "agent", "agent_fast"),
     "control/agent": ("agent", "agent_fast"),
