@@ -86,6 +86,7 @@ def test_a_list_of_numbers_is_read(group, numbers):
 
 SMALL = '''"""A module."""
 other = __all__ = ["f", "g", "K"]
+here, there = 1, 2
 def f():
     """Of f."""
 def g():
@@ -121,8 +122,16 @@ def test_docstrings_of_a_small_module_by_hand():
     assert paper_index._docstrings(ast.parse(SMALL.replace("__all__", "__some__")), "a.b") == []
 
 
-def test_docstrings_are_those_of_the_package():
+def test_docstrings_are_those_of_the_package(monkeypatch):
+    read, encodings = Path.read_text, set()
+
+    def noted(path, encoding=None):  # a page must not depend on the language of the machine
+        encodings.add(str(encoding).lower())
+        return read(path, encoding=encoding)
+
+    monkeypatch.setattr(Path, "read_text", noted)
     found = dict(paper_index._public_docstrings())
+    assert encodings == {"utf-8"}
     assert found["gqlib.learners.gq.gq_step"] == inspect.getdoc(find("gqlib.learners.gq.gq_step"))
     assert found["gqlib.learners"] == inspect.getdoc(find("gqlib.learners"))  # of a package
     assert found["gqlib.mdp"] == inspect.getdoc(find("gqlib.mdp"))
