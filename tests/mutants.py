@@ -77,7 +77,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "domains/cart_pole": ("chain_walks", "cart_pole"),
     "domains/collision": ("collision",),
     "domains/episodes": ("domains_tabular", "tabular"),
-    "domains/finite": ("baird_star", "boyan_chain", "evaluation", "random_problems"),
+    "domains/finite": ("finite_domains",),
     "domains/five_state_walk": ("collision",),
     "domains/gridworld": ("domains_tabular",),
     "domains/machine": ("machine",),
