@@ -165,7 +165,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "stats/_told": ("progress", "objects"),
     "stats/cases": ("stats", "stats_refusals"),
     "stats/comparisons": ("stats", "stats_refusals"),
-    "stats/ends": ("stats", "overall"),
+    "stats/ends": ("ends",),
     "stats/granularity": ("stats", "stats_refusals"),
     "stats/intervals": ("stats", "stats_refusals"),
     "stats/strata": ("strata",),
