@@ -172,7 +172,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "sweeps/exports": ("exports",),
     "sweeps/names": ("names",),
     "sweeps/progress": ("progress", "sweep"),
-    "sweeps/results": ("results", "hostile_files", "sweep", "overall"),
+    "sweeps/results": ("results_parts",),
     "sweeps/setting": ("setting",),
     "sweeps/store": ("store", "hostile_files"),
     "sweeps/sweep": ("sweep", "hostile_files"),
