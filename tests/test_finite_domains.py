@@ -172,6 +172,9 @@ def test_a_product_in_a_fixed_order():
 def test_readings_of_sigma_are_three():
     given = (PI, STATES, REWARDS, 0.8, np.zeros(D))
     chain = Chain(MOVES, MU, START, NEVER)
-    assert build("a", chain, *given, "stacked", lambda: Q).reading == "stacked"
+    made = build("a", chain, *given, "stacked", lambda: Q)
+    assert (made.name, made.reading, made.chain) == ("a", "stacked", chain)
+    assert made.problem.gamma == 0.8
+    np.testing.assert_array_equal(made.truth, Q.ravel())
     with pytest.raises(ValueError, match=r"^reading is 'pairs'; it should be one of 'literal', 'expected', 'stacked'$"):
         build("a", chain, *given, "pairs", lambda: Q)
