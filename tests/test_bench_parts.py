@@ -575,6 +575,12 @@ def test_the_gymnasium_loop_is_sarsa_with_a_replacing_trace(
     assert (ends, cuts) == (0, 2) if name == "MountainCar-v0" else ends > 5
 
 
+def test_without_gymnasium_its_loop_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(ImportError, match=r"gymnasium.*gqlib\[gym\]"):
+        plain.gymnasium_steps(1)
+
+
 def test_loops_refuse_by_name() -> None:
     for call in (plain.numpy_steps, plain.numba_steps):
         with pytest.raises(ValueError, match=r"^setting is 3; it should be "):

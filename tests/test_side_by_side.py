@@ -1,5 +1,7 @@
 """Agents side by side, call by call: what each is asked and told, in both ways of starting an episode."""
 
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
@@ -150,3 +152,10 @@ def test_without_a_mode_episodes_start_in_the_next_step():
     agents = [Scripted(0)]
     play_side_by_side(envs, agents, 2, seed=0)
     assert agents[0].calls[3][:2] == (2000.0, 4)
+
+
+def test_without_gymnasium_it_says_what_to_install(monkeypatch):
+    for name in ("gymnasium.vector", "gymnasium.vector.utils", "gymnasium"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=r"gymnasium.*gqlib\[gym\]"):
+        play_side_by_side(None, [], 1, seed=0)
