@@ -140,6 +140,22 @@ def test_eight_states_as_in_the_public_code():
     np.testing.assert_allclose(star.chain.mu[0], [7 / 8, float(Fraction(1, 8))])
 
 
+@pytest.mark.parametrize("states", [2, 7, 8])
+def test_parts_of_the_star_by_hand(states):
+    star = baird_star(states=states, gamma=0.9)
+    np.testing.assert_array_equal(star.chain.start, [1.0 / states] * states)
+    assert not star.chain.has_episodes
+    for state in range(states):
+        np.testing.assert_allclose(star.chain.transitions[state, 0], [1.0 / (states - 1)] * (states - 1) + [0.0])
+        np.testing.assert_array_equal(star.chain.transitions[state, 1], [0.0] * (states - 1) + [1.0])
+    np.testing.assert_allclose(star.tables.rho, [[0.0, states]] * states)  # π is always solid
+    np.testing.assert_array_equal(star.tables.rewards, np.zeros((states, 2)))
+    np.testing.assert_array_equal(star.theta0, [1.0] * (states - 1) + [10.0, 1.0])
+    assert star.name == f"baird_star(printed, {states} states, literal, gamma=0.9)"
+    begins = {int(star.trajectory(1, np.random.default_rng(seed)).states[0]) for seed in range(60)}
+    assert begins == set(range(states))
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [

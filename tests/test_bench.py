@@ -261,6 +261,11 @@ def test_peers_are_written_with_versions_and_month(monkeypatch, tmp_path):
     assert found["relative"]["gymnax"] == 7.0
     assert set(found["relative"]) == set(counted)
     assert counted["MushroomRL"]() == 10
+    assert found["steps"] == {name: peer.step for name, peer in peers.PEERS.items()}
+    written = (tmp_path / "peers.json").read_text(encoding="utf-8")
+    assert written.startswith('{\n  "measured": "2001-02",\n  "versions": {\n    "MushroomRL": "1.2",')
+    assert "(λ)" in written
+    assert written.endswith("}\n")
 
 
 def test_costs_are_relative_to_sarsa_and_name_every_learner_of_the_chapter(monkeypatch, tmp_path):

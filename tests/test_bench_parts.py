@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
@@ -15,13 +16,14 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gqlib.bench import agents, general, matrices, peers, plain, prediction, store
+from gqlib.bench import agents, costs, general, matrices, peers, plain, prediction, store
 from gqlib.bench import engine as bench
 from gqlib.bench.timing import least_seconds
 from gqlib.control import ControlSetting
 from gqlib.control.tile_tables import tile_table
 from gqlib.domains import mountain_car as car
 from gqlib.engine import EngineSetting
+from gqlib.experiments.today_control import ROWS
 from gqlib.learners import gq_step
 
 
@@ -288,6 +290,170 @@ def test_without_a_peer_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> 
         peers.loop_of("nobody")
 
 
+def test_gymnax_takes_actions_at_random_in_one_compiled_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in that counts: every step has a key of its own, which gives the action and the step's noise."""
+    taken: list[Any] = []
+
+    class Env:
+        num_actions = 3
+
+        def reset(self, key: str, numbers: str) -> Any:
+            return "seen", (key, numbers, 0)
+
+        def step(self, key: str, state: Any, action: Any, numbers: str) -> Any:
+            taken.append((key, state, action, numbers))
+            return "seen", (*state[:2], state[2] + 1), 0.0, False, {}
+
+    def scan(one: Any, state: Any, keys: Any) -> Any:
+        for key in keys:
+            state, kept = one(state, key)
+            assert kept is None
+        return state, None
+
+    random = SimpleNamespace(
+        PRNGKey=lambda seed: f"k{seed}",
+        split=lambda key, count=2: [f"{key}.{n}" for n in range(count)],
+        randint=lambda key, shape, low, high: (key, shape, low, high),
+    )
+    ready: list[Any] = []
+    jax = {"random": random, "jit": lambda f: f, "lax": SimpleNamespace(scan=scan), "block_until_ready": ready.append}
+    made = {"MountainCar-v0": (Env(), "numbers")}
+    for name, parts in (("jax", jax), ("gymnax", {"make": lambda name: made[name]})):
+        module = ModuleType(name)
+        vars(module).update(parts)
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(peers, "version", lambda package: {"gymnax": "0.1"}[package])
+    loop, told = peers.loop_of("gymnax", 2)
+    assert (loop(), told) == (2, "0.1")
+    assert taken == [
+        ("k1.0.1", ("k0", "numbers", 0), ("k1.0.0", (), 0, 3), "numbers"),
+        ("k1.1.1", ("k0", "numbers", 1), ("k1.1.0", (), 0, 3), "numbers"),
+    ]
+    assert ready == [("k0", "numbers", 2)]
+    assert peers.loop_of("gymnax")[0]() == peers.MANY_STEPS
+
+
+def test_peers_are_measured_beside_ours_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "loop_of", lambda name: ("a loop", "7") if name == "MushroomRL" else (None, "away"))
+    for module, name in ((peers.general, "general"), (peers.general, "without_learning"), (peers, "environment_alone"),
+                         (peers, "agent_in"), (peers, "plain_loop")):  # fmt: skip
+        monkeypatch.setattr(module, name, lambda given, name=name: (name, given))
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        peers, "side_by_side", lambda works, repeats: asked.append((works, repeats)) or dict.fromkeys(works, 3.0)
+    )
+    told: list[Any] = []
+    found = peers.peers(4, lambda *row: told.append(row))
+    place, sarsa = agents.PLACES["MountainCar"], general.SARSA
+    works = {
+        "engine, Sarsa(λ)": ("general", sarsa),
+        "engine, without learning": ("without_learning", sarsa),
+        "Gymnasium's car alone": ("environment_alone", place),
+        "agent": ("agent_in", place),
+        "plain sparse Sarsa(λ) loop": ("plain_loop", place),
+        "MushroomRL": "a loop",
+    }
+    assert asked == [(works, 4)]
+    assert told == [("absent", "gymnax: away", 0.0), *(("time", name, 3.0) for name in works)]
+    assert found == {"nanoseconds": dict.fromkeys(works, 3.0), "versions": {"MushroomRL": "7", "gymnax": "away"}}
+
+
+def test_an_unknown_peer_and_a_bad_path_are_named() -> None:
+    with pytest.raises(ValueError, match=r"^name is 'jax'"):
+        peers.loop_of("jax")
+    with pytest.raises(ValueError, match=r"^path is "):
+        peers.write_peers(3, 1)
+
+
+def test_peers_are_written_relative_to_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    asked: list[Any] = []
+    times = {"engine, Sarsa(λ)": 80.0, "agent": 1000.0, "gymnax": 4.444}
+    monkeypatch.setattr(
+        peers, "peers", lambda *given: asked.append(given) or {"nanoseconds": times, "versions": {"gymnax": "1"}}
+    )
+    monkeypatch.setattr(peers.time, "strftime", {"%Y-%m": "2001-02"}.__getitem__)
+    path = tmp_path / "peers.json"
+    assert peers.write_peers(path, 5, print) == path
+    assert asked == [(5, print)]
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('{\n  "measured": "2001-02",\n  "versions": {\n    "gymnax": "1"\n')
+    assert "Sarsa(λ)" in text
+    assert text.endswith("}\n")
+    assert json.loads(text)["relative"] == {"engine, Sarsa(λ)": 1.0, "agent": 12.0, "gymnax": 0.056}
+    assert json.loads(text)["steps"] == {name: peer.step for name, peer in peers.PEERS.items()}
+
+
+# Costs
+
+
+def test_costs_are_those_of_every_learner_that_does_not_diverge(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("Sarsa(λ)", "GQ(½, λ) corrected")
+    settings = {name: costs.learners()[name] for name in names}
+    sarsa, lost = settings.values()
+    changed: list[Any] = []
+    monkeypatch.setattr(costs, "learners", lambda **changes: changed.append(changes) or settings)
+    ran: list[Any] = []
+
+    def run(*given: Any) -> Any:
+        ran.append(given)
+        return SimpleNamespace(diverged=np.array([given[0] == lost]))
+
+    monkeypatch.setattr(costs, "run_setting", run)
+    monkeypatch.setattr(costs.general, "general", lambda setting, seed: ("general", setting, seed))
+    monkeypatch.setattr(costs.general, "without_learning", lambda setting: ("bare", setting))
+    works: list[Any] = []
+    times = {"Sarsa(λ)": 40.0, costs.BARE: 10.0}
+    monkeypatch.setattr(costs, "side_by_side", lambda *given: works.append(given) or times)
+    told: list[Any] = []
+    found = costs.costs(3, lambda *row: told.append(row), episodes=9)
+    assert changed == [{"episodes": 9}]
+    assert ran == [(sarsa, 1, 1), (lost, 1, 1)]
+    assert works == [({"Sarsa(λ)": ("general", sarsa, 1), costs.BARE: ("bare", sarsa)}, 3)]
+    assert found == {"Sarsa(λ)": 1.0, "GQ(½, λ) corrected": None, "the same without learning": 0.25}
+    assert told == [
+        ("absent", "GQ(½, λ) corrected: diverges at this setting", 0.0),
+        ("time", "Sarsa(λ)", 40.0),
+        ("time", "the same without learning", 10.0),
+    ]
+    costs.costs()
+    assert works[-1][1] == 7
+    costs.costs(1)
+    with pytest.raises(ValueError, match=r"^repeats is 0; "):
+        costs.costs(0)
+
+
+def test_learners_of_the_chapter_are_at_one_setting_each() -> None:
+    settings = costs.learners(episodes=3, gamma=0.5)
+    assert len(set(settings.values())) == len(settings)
+    for name, setting in settings.items():
+        row = ROWS[name]
+        assert (setting.environment, setting.learner) == ("mountain_car", row.learner)
+        assert (setting.target, setting.sigma) == (row.target, row.sigma)
+        assert (setting.lam, setting.alpha, setting.eta, setting.kappa) == (0.8, 1 / 32, 1 / 64, 1.0)
+        assert (setting.episodes, setting.max_steps, setting.gamma) == (3, 1000, 0.5)
+    # of rows that are alike in all this, the first has it
+    firsts: dict[Any, str] = {}
+    for name, row in ROWS.items():
+        firsts.setdefault((row.learner, row.target, row.sigma), name)
+    assert list(settings) == list(firsts.values())
+
+
+def test_costs_are_written_with_two_decimals(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    asked: list[Any] = []
+    found = {"Sarsa(λ)": 1.0, "a": 1.23456, "b": None}
+    monkeypatch.setattr(costs, "costs", lambda *given: asked.append(given) or found)
+    monkeypatch.setattr(costs.time, "strftime", {"%Y-%m": "2001-02"}.__getitem__)
+    path = tmp_path / "costs.json"
+    assert costs.write_costs(path, 5, print) == path
+    assert asked == [(5, print)]
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('{\n  "measured": "2001-02",\n  "repeats": 5,\n  "setting": {\n')
+    assert text.endswith('  "relative": {\n    "Sarsa(λ)": 1.0,\n    "a": 1.23,\n    "b": null\n  }\n}\n')
+    assert json.loads(text)["setting"] == costs.NUMBERS
+    with pytest.raises(ValueError, match=r"^path is 3; "):
+        costs.write_costs(3, 1)  # type: ignore[arg-type]
+
+
 # Loops
 
 
@@ -335,6 +501,84 @@ def test_the_numpy_loop_takes_the_steps_of_the_paper(monkeypatch: pytest.MonkeyP
         )  # fmt: skip
     assert len({push for _, _, push in found[60:]}) == 3
     assert np.abs(omega).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "box", "sides", "steps"),
+    [("MountainCar-v0", None, 8, 430), ("CartPole-v1", agents.PLACES["CartPole"].box, 4, 300)],
+)
+def test_the_gymnasium_loop_is_sarsa_with_a_replacing_trace(
+    monkeypatch: pytest.MonkeyPatch, name: str, box: Any, sides: int, steps: int
+) -> None:
+    """Action by action: tiles as tuples of coordinates, weights and trace in dictionaries, the same random numbers.
+
+    The car is cut off after 200 steps, which is no end of the task; the pole falls, which is.
+    """
+    make, taken, seeds, closed = gymnasium.make, [], [], []
+
+    class Watched(gymnasium.Wrapper):
+        def reset(self, **options: Any) -> Any:
+            seeds.append(options.get("seed"))
+            return super().reset(**options)
+
+        def step(self, action: Any) -> Any:
+            taken.append(action)
+            return super().step(action)
+
+        def close(self) -> None:
+            closed.append(True)
+            super().close()
+
+    monkeypatch.setattr(gymnasium, "make", lambda wanted: Watched(make(wanted)))
+    options = {"box": box, "sides": sides, "alpha": 0.3, "lam": 0.7, "seed": 4}
+    assert plain.gymnasium_steps(steps, name, **options) == steps == len(taken)
+    assert seeds[0] == 4
+    assert set(seeds[1:]) == {None}
+    assert closed == [True]
+    monkeypatch.undo()
+
+    env, rng = gymnasium.make(name), np.random.default_rng(4)
+    low, high = box or (env.observation_space.low.astype(float), env.observation_space.high.astype(float))
+    weights: dict[Any, float] = {}
+
+    def tiles_of(seen: Any, action: int) -> list[Any]:
+        scaled = [(float(x) - a) * (sides / (b - a)) for x, a, b in zip(seen, low, high, strict=True)]
+        return [
+            (k, action, *((math.floor(x * 8) + (k * (1 + 2 * i)) % 8) // 8 for i, x in enumerate(scaled)))
+            for k in range(8)
+        ]
+
+    def look(seen: Any) -> tuple[int, float]:
+        q = [np.array([weights.get(tile, 0.0) for tile in tiles_of(seen, a)]).sum() for a in range(env.action_space.n)]
+        action = int(np.argmax(q)) if rng.random() >= 0.1 else int(rng.integers(len(q)))
+        return action, q[action]
+
+    seen, _ = env.reset(seed=4)
+    action, value = look(seen)
+    trace: dict[Any, float] = {}
+    ends = cuts = 0
+    for step, found in enumerate(taken):
+        assert found == action, step
+        before = seen
+        seen, reward, ended, cut, _ = env.step(action)
+        trace = {tile: 0.7 * e for tile, e in trace.items() if e > 1e-3} | dict.fromkeys(tiles_of(before, action), 1.0)
+        error = reward - value
+        if not ended:
+            action, value = look(seen)
+            error += value
+        for tile, e in trace.items():
+            weights[tile] = weights.get(tile, 0.0) + 0.3 / 8 * error * e
+        if ended or cut:
+            ends, cuts = ends + ended, cuts + cut
+            seen, _ = env.reset()
+            trace, (action, value) = {}, look(seen)
+    assert (ends, cuts) == (0, 2) if name == "MountainCar-v0" else ends > 5
+
+
+def test_without_gymnasium_its_loop_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(ImportError, match=r"gymnasium.*gqlib\[gym\]"):
+        plain.gymnasium_steps(1)
 
 
 def test_loops_refuse_by_name() -> None:

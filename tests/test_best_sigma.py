@@ -41,6 +41,16 @@ def test_numbers_of_the_page_are_the_librarys(page, name, lam):
         np.testing.assert_allclose(call(page, "gqBestSigma.paper", numbers, k), theirs, rtol=2e-5, atol=size)
 
 
+@pytest.mark.parametrize("sigma", [0.0, 0.25, 1.0])
+def test_in_a_table_the_papers_method_learns_the_mixture_of_the_policies(sigma):
+    """Whatever λ: the bias is how far the values of (1−σ)π + σμ are from those of π, squared and weighted by visits."""
+    chosen = best_sigma.case(CASES[0])
+    away = chosen.mdp.q((1 - sigma) * chosen.pi + sigma * chosen.mu) - chosen.mdp.q(chosen.pi)
+    expected = sum(weight * gap**2 for weight, gap in zip(chosen.problem.xi, away.ravel(), strict=True))
+    for lam in (0.0, 0.6):
+        assert best_sigma.errors(CASES[0], "paper", sigma, lam)[0] == pytest.approx(expected, rel=1e-9, abs=1e-18)
+
+
 def test_every_lambda_of_the_slider_has_its_row(page):
     rows = [row(page, CASES[0], lam) for lam in LAMS]
     assert len({tuple(numbers) for numbers in rows}) == len(LAMS) == 10

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gqlib.claims import VERDICTS, count_verdicts, count_weights, load_claims, render
 from gqlib.cli import main
@@ -16,14 +15,6 @@ from gqlib.edition.paper import NUMBERED_ITEMS
 ROOT = Path(__file__).parents[1]
 CLAIMS = load_claims()
 SUCCESSOR = load_claims(source="successor")
-GOOD = {
-    "id": "x",
-    "where": {"section": "S", "label": "Eq. (1)"},
-    "items": ["Eq. (1)"],
-    "says": "Something.",
-    "verdict": "verified",
-    "evidence": [{"test": "tests/test_claims.py::test_evidence_exists"}],
-}
 
 
 @cache
@@ -110,86 +101,6 @@ def test_the_table_names_places_as_a_reader_would():
     assert "uptate" not in text
     assert "theorem2" not in text
     assert text.count("**For the paper:**") == sum(bool(claim.defence) for claim in CLAIMS)
-
-
-def test_render_has_a_row_for_each_claim_and_escapes_bars(tmp_path):
-    claims = load_claims(write(tmp_path, [GOOD | {"says": "this | that, ‖x‖ and P(s'|s, a)"}]))
-    lines = render(claims).splitlines()
-    assert len(lines) == 3
-    assert "this \\| that" in lines[2]
-    assert len(re.findall(r"(?<!\\)\|", lines[2])) == 4, "bars of formulas would end a column"
-
-
-def test_render_writes_formulas_as_tex_and_names_what_is_repeated(tmp_path):
-    again = GOOD | {"id": "y", "items": [], "where": {"section": "Abstract", "label": "last"}, "repeats": "x"}
-    claims = load_claims(write(tmp_path, [GOOD | {"says": "A_σ⁻¹ is *it*"}, again]))
-    first, second = render(claims).splitlines()[2:]
-    assert first == r"| Eq. (1) | $A_{\sigma}^{-1}$ is \*it\* |  |"
-    assert "(judged with Eq. (1); not counted again)" in second
-    assert "(judged elsewhere; not counted again)" in render(claims[1:])
-
-
-@pytest.mark.parametrize(
-    ("section", "label", "items", "place"),
-    [
-        ("Control Task", "Eq. (24), θ_uptate_2", ["Eq. (24)"], "Eq. (24)"),
-        ("Appendix A", "Step 1 and Eq. (41), A1", ["Eq. (41)", "Appendix A"], "Eq. (41)"),
-        ("Appendix A", "Step 2, A2", ["Appendix A"], "Appendix A, Step 2"),
-        ("Appendix C", "Appendix C", ["Appendix C"], "Appendix C"),
-        ("Abstract", "last sentence", [], "Abstract, last sentence"),
-        ("Instability Analysis", "A_σ, a line", [], "Section 3.2, A_σ, a line"),
-        ("Introduction; Semi-Gradient Method", "a word", [], "Sections 1 and 3.1, a word"),
-        ("Abstract; Introduction", "a word", [], "Abstract and Section 1, a word"),
-        ("Abstract; Gradient Q(σ, λ)", "opening of Section 4", [], "Abstract and opening of Section 4"),
-        ("Experiment", "Section 5, first paragraph", [], "Section 5, first paragraph"),
-    ],
-)
-def test_a_place_is_an_object_or_a_section_and_words(tmp_path, section, label, items, place):
-    (claim,) = load_claims(write(tmp_path, [GOOD | {"where": {"section": section, "label": label}, "items": items}]))
-    assert claim.place == place
-
-
-def test_a_finding_is_read(tmp_path):
-    (claim,) = load_claims(write(tmp_path, [GOOD | {"finding": " It is so. "}]))
-    assert claim.finding == "It is so."
-
-
-def write(folder, entries):
-    path = folder / "claims.yml"
-    path.write_text(yaml.safe_dump(entries), encoding="utf-8")
-    return path
-
-
-def test_a_good_entry_loads(tmp_path):
-    (claim,) = load_claims(write(tmp_path, [GOOD]))
-    assert (claim.id, claim.verdict, claim.items) == ("x", "verified", ("Eq. (1)",))
-
-
-@pytest.mark.parametrize(
-    ("entries", "said"),
-    [
-        ({"id": "x"}, "list of claims"),
-        ([GOOD, GOOD], "unique"),
-        ([GOOD | {"verdict": "wrong"}], "verdict of claim x is 'wrong'"),
-        ([GOOD | {"verdict": "corrected"}], "correction of claim x is missing"),
-        ([GOOD | {"verdict": "corrected", "correction": "c"}], "weight of claim x is ''"),
-        ([GOOD | {"verdict": "corrected", "correction": "c", "weight": "heavy"}], "weight of claim x is 'heavy'"),
-        ([GOOD | {"weight": "slip"}], "weight of claim x is 'slip'"),
-        ([GOOD | {"verdict": "corrected", "correction": "c", "weight": "hypothesis"}], "defence of claim x is missing"),
-        ([GOOD | {"verdict": "not reproduced"}], "defence of claim x is missing"),
-        ([GOOD | {"repeats": "y"}], "repeats of claim x is 'y'"),
-        ([GOOD, GOOD | {"id": "y", "verdict": "reproduced", "repeats": "x"}], "repeats of claim y is 'x'"),
-        ([GOOD | {"verdict": "underspecified"}], "readings of claim x is missing"),
-        ([GOOD | {"evidence": []}], "evidence of claim x"),
-        ([GOOD | {"where": {}}], "`where`"),
-        ([GOOD | {"author": "me"}], "field 'author'"),
-        ([GOOD | {"source": "rumour"}], "source of claim x is 'rumour'"),
-        (["x"], "mapping"),
-    ],
-)
-def test_a_bad_register_is_refused(tmp_path, entries, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        load_claims(write(tmp_path, entries))
 
 
 def test_the_table_begins_with_its_head_and_links_only_where_asked():

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import re
+import sys
 
 import IPython.display
 import numpy as np
@@ -262,9 +263,60 @@ def test_to_javascript_refuses_an_unknown_symbol():
         explore.to_javascript([explore.SIGMA], [explore.SIGMA * explore.GAMMA])
 
 
-@pytest.mark.parametrize("figure", ["", 'x"><script>', 3, None])
+def test_to_javascript_names_every_unknown_symbol_and_shares_what_recurs():
+    a, b, x = sp.symbols("a b x")
+    told = r"^expressions contain a, b; every symbol should be among the arguments$"
+    with pytest.raises(ValueError, match=told):
+        explore.to_javascript([x], [x * b, a + 1])
+    source = explore.to_javascript([a, b], [sp.sqrt(a + b) + 1, (a + b) ** 2, sp.sqrt(a + b)])
+    assert source == (
+        "(a, b) => {\nconst x0 = a + b;\nconst x1 = Math.sqrt(x0);\nreturn [x1 + 1, Math.pow(x0, 2), x1];\n}"
+    )
+    assert explore.to_javascript([a], [sp.Integer(2)]) == "(a) => {\nreturn [2];\n}"
+
+
+def test_a_block_holds_its_settings_and_formulas():
+    slider = explore.Slider("eta", "η", -3.0, 1.0, 0.0, log=True)
+    preset = explore.Preset("one", {"eta": 1.0}, "high")
+    given = {"choices": ("high", "low"), "note": "Note.", "caption": "Caption.", "presets": (preset,)}
+    small = explore.Explorable("small", "A label", (slider,), {"y": "(eta) => [eta]", "z": "(eta) => [1]"}, **given)
+    head, formulas = small.javascript().split(',\n"formulas": ')
+    assert json.loads(head + "}") == {
+        "label": "A label",
+        "sliders": [
+            {"name": "eta", "label": "η", "low": -3.0, "high": 1.0, "value": 0.0, "step": 0.01, "log": True},
+        ],
+        "choices": ["high", "low"],
+        "note": "Note.",
+        "caption": "Caption.",
+        "presets": [{"label": "one", "values": {"eta": 1.0}, "choice": "high"}],
+    }
+    assert "η" in head
+    assert formulas == '{\n"y": (eta) => [eta],\n"z": (eta) => [1]}}'
+    assert small.html("fig-a1-b") == (
+        '<div class="gq-explorable" data-explorable="small" data-figure="fig-a1-b">\n'
+        '<p class="gq-note">In the HTML edition this figure is live where JavaScript runs.</p>\n<script>\n'
+        '(window.gqExplorables = window.gqExplorables || {})["small"] =\n' + small.javascript() + ";\n</script>\n</div>"
+    )
+
+
+def test_the_small_mdp_by_hand():
+    mdp = explore.small_mdp()
+    assert mdp.transitions.tolist() == [[[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [0.5, 0.5]]]
+    assert mdp.rewards.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert (mdp.gamma, explore.small_mdp(0.25).gamma) == (0.9, 0.25)
+
+
+def test_without_ipython_nothing_is_shown_but_the_name_is_checked(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython.display", None)
+    assert explore.show_two_state("fig-x") is None
+    with pytest.raises(ValueError, match=r"^figure is"):
+        explore.show_two_state("")
+
+
+@pytest.mark.parametrize("figure", ["", "-", 'x"><script>', 3, None])
 def test_html_refuses_what_is_no_name_of_a_figure(figure):
-    with pytest.raises(ValueError, match="figure is"):
+    with pytest.raises(ValueError, match=r"^figure is .*; it should be the name of a figure, such as 'fig-phase'$"):
         explore.two_state_explorable().html(figure)
 
 
@@ -277,9 +329,10 @@ def test_html_refuses_what_is_no_name_of_a_figure(figure):
     ],
 )
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch, show, name):
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
+    shown, raws = [], []
+    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: (shown.append(bundle), raws.append(raw)))
     show("fig-x")
+    assert raws == [True]
     assert [set(bundle) for bundle in shown] == [{"text/html", "text/plain"}]
     html = shown[0]["text/html"]
     assert f'data-explorable="{name}"' in html
@@ -298,7 +351,10 @@ def test_settings_are_readable_and_within_their_ranges(page):
 def test_the_script_is_small_fetches_nothing_and_knows_every_explorable():
     source = SCRIPT.read_text(encoding="utf-8")
     assert len(source.splitlines()) < 500
-    assert set(re.findall(r"https?://[^\"']+", source)) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"}
+    assert set(re.findall(r"https?://[^\"']+", source)) == {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xhtml",
+    }
     assert not re.search(r"\b(fetch|XMLHttpRequest|import|eval|Function)\s*\(", source)
     for make in EXPLORABLES:
         assert f'"{make().name}":' in source

@@ -1,6 +1,7 @@
 """The numbers inside a picture: those that were plotted, whatever kind of artist shows them."""
 
 import csv
+import json
 from io import BytesIO, StringIO
 
 import numpy as np
@@ -85,6 +86,42 @@ KINDS = {
         ("x", "y", "value"),
         [[1, 0.5, 7], [3, 0.5, 8]],
     ),
+    "a map of whole numbers with a hole": (
+        "mesh",
+        lambda axes: axes.pcolormesh([0, 2, 4], [0, 1], np.ma.masked_equal([[7, 8]], 8)),
+        ("x", "y", "value"),
+        [[1, 0.5, 7], [3, 0.5, np.nan]],
+    ),
+    "an image of whole numbers with a hole": (
+        "mesh",
+        lambda axes: axes.imshow(np.ma.masked_equal([[1, 2]], 1), extent=(0, 2, 0, 4), origin="lower"),
+        ("x", "y", "value"),
+        [[0.5, 2, np.nan], [1.5, 2, 2]],
+    ),
+    "a map that is shaded from its corners": (
+        "mesh",
+        lambda axes: axes.pcolormesh([0, 2], [0, 1], [[7, 8], [9, 6]], shading="gouraud"),
+        ("x", "y", "value"),
+        [[0, 0, 7], [2, 0, 8], [0, 1, 9], [2, 1, 6]],
+    ),
+    "an image from below": (
+        "mesh",
+        lambda axes: axes.imshow([[1, 2], [3, 4]], extent=(0, 2, 0, 4), origin="lower"),
+        ("x", "y", "value"),
+        [[0.5, 1, 1], [1.5, 1, 2], [0.5, 3, 3], [1.5, 3, 4]],
+    ),
+    "whole bars": (
+        "bar",
+        lambda axes: axes.barh([2], [5], height=1.0, left=1),
+        ("x", "y", "x2", "y2"),
+        [[1, 1.5, 6, 2.5]],
+    ),
+    "zeros of another scale": (
+        "line",
+        lambda axes: (axes.set(ylim=(0, 8)), axes.axvline(3.0)),
+        ("x", "y"),
+        [[3, 0], [3, 8]],
+    ),
 }
 
 
@@ -92,6 +129,41 @@ KINDS = {
 def test_each_kind_of_artist_gives_the_numbers_that_were_plotted(what):
     kind, draw, names, wanted = KINDS[what]
     np.testing.assert_allclose(numbers(rows(drawing(kind, draw)), *names), wanted, rtol=1e-6)
+
+
+def test_each_kind_is_numbered_apart_and_cells_without_a_number_are_empty():
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    left.plot([0], [1])
+    left.plot([0], [2])
+    left.scatter([0], [3])
+    left.text(0, 4, "words")
+    left.text(0, 4, "")
+    right.plot([-0.0], [np.inf], label="σ")
+    right.plot([1 / 3], [-np.inf])
+    assert table(figure).splitlines() == [
+        "axes,kind,series,label,x,y,x2,y2,value",
+        "1,line,1,,0,1,,,",
+        "1,line,2,,0,2,,,",
+        "1,points,1,,0,3,,,",
+        "1,text,1,words,0,4,,,",
+        "2,line,1,σ,0,inf,,,",
+        "2,line,2,,0.3333333,-inf,,,",
+    ]
+
+
+def test_axes_are_named_one_by_one():
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    left.set(xlabel="σ", ylabel="error", title="one", xscale="log")
+    right.set(yscale="symlog")
+    assert json.loads(axes_of(figure)) == {
+        "every": 1,
+        "axes": [
+            {"x": "σ", "y": "error", "title": "one", "xscale": "log", "yscale": "linear"},
+            {"x": "", "y": "", "title": "", "xscale": "linear", "yscale": "symlog"},
+        ],
+    }
 
 
 def test_shapes_and_contours_are_outlines_with_their_level():

@@ -106,6 +106,10 @@ def test_the_walk_is_that_of_the_two_states():
         lag.logbook("three states")
 
 
+def test_two_weights_have_a_letter_and_two_numbers():
+    assert [str(symbol) for symbol in lag._pair("t")] == ["t1", "t2"]
+
+
 def test_presets_and_caption():
     assert_presets_lie_within(lag.lag_explorable(), lag.LOGBOOKS)
 

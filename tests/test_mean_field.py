@@ -15,6 +15,7 @@ from javascript import (
     formula,
     scripts,
 )
+from matplotlib.colors import to_hex
 from scipy.linalg import expm
 
 from gqlib.domains.machine import CREW, NEW, PLAN, RUN, machine_mdp
@@ -146,7 +147,19 @@ def test_a_drawing_has_the_arrows_the_path_and_where_it_ends(axes):
     np.testing.assert_allclose(lengths / np.linalg.norm(steps, axis=1), (lengths / np.linalg.norm(steps, axis=1))[0])
     assert (field.U * steps[:, 0] + field.V * steps[:, 1] > 0).all()
     np.testing.assert_allclose([first.U.item(), first.V.item()], 0.15 * 30.0 * vector / np.linalg.norm(vector))
+    # None is longer than nine tenths of its cell, and the fastest, wherever it is, would be as long.
+    places = set(itertools.product(np.linspace(0.0, 30.0, 9), repeat=2))
+    fastest = max(np.linalg.norm(matrix @ place + vector) for place in places)
+    np.testing.assert_allclose(lengths, (0.9 * 30.0 / 8) ** 2 * np.linalg.norm(steps, axis=1) / fastest)
+    assert {tuple(place) for place in field.XY} | {(0.0, 0.0)} == places
+    assert first.XY.tolist() == [[0.0, 0.0]]
+    for arrow, colour, width in ((field, "0.55", 0.006), (first, figures.RED, 0.012)):
+        assert (arrow.angles, arrow.scale_units, arrow.scale, arrow.width) == ("xy", "xy", 1.0, width)
+        assert to_hex(arrow.get_facecolor()[0]) == to_hex(colour)
     path, end = axes.lines
+    assert (path.get_color(), path.get_linestyle(), path.get_marker()) == (figures.BLUE, "-", "None")
+    assert (end.get_color(), end.get_marker(), end.get_markersize()) == (figures.BLACK, "o", 6)
+    assert first.get_zorder() == 4 > max(line.get_zorder() for line in axes.lines)
     np.testing.assert_allclose(np.ravel(end.get_xydata()), rest)
     track = path.get_xydata()
     np.testing.assert_allclose(track[0], 1e-3 * vector, rtol=1e-2)  # after a moment: along b
@@ -173,6 +186,21 @@ def test_a_spiral_is_drawn_too(axes):
 def test_what_cannot_be_drawn_is_refused(axes, matrix, vector, size, name):
     with pytest.raises(ValueError, match=f"^{name} "):
         mean_field.draw_field(axes, matrix, vector, size)
+
+
+def test_what_does_not_come_to_rest_is_refused_with_its_eigenvalues(axes):
+    told = r"^matrix has eigenvalues \[0\.0, -1\.0\]; their real parts should be negative$"
+    with pytest.raises(ValueError, match=told):
+        mean_field.draw_field(axes, [[0.0, 0.0], [0.0, -1.0]], [1.0, 0.0], 2.0)
+
+
+def test_a_point_at_rest_has_an_arrow_without_length(axes):
+    """The middle of the square is where the weights come to rest: no division by zero."""
+    mean_field.draw_field(axes, [[-1.0, 0.0], [0.0, -1.0]], [4.0, 4.0], 8.0)
+    field = axes.collections[0]
+    (middle,) = np.flatnonzero((field.XY == 4.0).all(axis=1))
+    assert field.U[middle] == field.V[middle] == 0.0
+    assert np.isfinite(field.U).all()
 
 
 # ---------------------------------------------------------------- in a browser

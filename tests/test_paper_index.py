@@ -4,7 +4,9 @@ A *hop* is one look at a page or into a file: from the README to the index of th
 to a name on the reference page or in the file.
 """
 
+import ast
 import importlib
+import inspect
 import re
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,7 @@ import jupytext
 import pytest
 
 from gqlib.claims import load_claims
+from gqlib.edition import index as paper_index
 from gqlib.edition.index import IMPLEMENTS, items_cited, library_index
 from gqlib.edition.paper import NUMBERED_ITEMS
 
@@ -60,6 +63,101 @@ def find(name):
 )
 def test_citations_are_read(text, items):
     assert items_cited(text) == items
+
+
+def test_only_a_text_can_cite():
+    with pytest.raises(ValueError, match=r"^text is 15; it should be "):
+        items_cited(15)
+
+
+@pytest.mark.parametrize(
+    ("group", "numbers"),
+    [
+        ("(6), (7) and (9)–(11)", {6, 7, 9, 10, 11}),
+        ("4 and 6–7", {4, 6, 7}),
+        ("(1)-(3)", {1, 2, 3}),
+        ("12", {12}),
+        ("", set()),
+    ],
+)
+def test_a_list_of_numbers_is_read(group, numbers):
+    assert paper_index._numbers(group) == numbers
+
+
+SMALL = '''"""A module."""
+other = __all__ = ["f", "g", "K"]
+here, there = 1, 2
+def f():
+    """Of f."""
+def g():
+    pass
+def hidden():
+    """Not listed."""
+class K:
+    """Of K."""
+    size = 3
+    def m(self):
+        """Of m."""
+    def n(self):
+        pass
+    def _o(self):
+        """Private."""
+class L:
+    """Not listed either."""
+'''
+
+
+def test_docstrings_of_a_small_module_by_hand():
+    found = paper_index._docstrings(ast.parse(SMALL), "a.b")
+    assert found == [
+        ("a.b", "A module."),
+        ("a.b.f", "Of f."),
+        ("a.b.g", ""),
+        ("a.b.K", "Of K."),
+        ("a.b.K.m", "Of m."),
+        ("a.b.K.n", ""),
+    ]
+    without = SMALL.removeprefix('"""A module."""\n')
+    assert paper_index._docstrings(ast.parse(without), "a.b") == [("a.b", ""), *found[1:]]
+    assert paper_index._docstrings(ast.parse(SMALL.replace("__all__", "__some__")), "a.b") == []
+
+
+def test_docstrings_are_those_of_the_package(monkeypatch):
+    read, encodings = Path.read_text, set()
+
+    def noted(path, encoding=None):  # a page must not depend on the language of the machine
+        encodings.add(str(encoding).lower())
+        return read(path, encoding=encoding)
+
+    monkeypatch.setattr(Path, "read_text", noted)
+    found = dict(paper_index._public_docstrings())
+    assert encodings == {"utf-8"}
+    assert found["gqlib.learners.gq.gq_step"] == inspect.getdoc(find("gqlib.learners.gq.gq_step"))
+    assert found["gqlib.learners"] == inspect.getdoc(find("gqlib.learners"))  # of a package
+    assert found["gqlib.mdp"] == inspect.getdoc(find("gqlib.mdp"))
+    modules = {name for name in found if name.count(".") == 1}
+    assert "gqlib.claims" not in modules
+    assert not {"gqlib.edition.index", "gqlib.edition.paper", "gqlib.edition.index.items_cited"} & set(found)
+    assert not [name for name in found if "._" in name]
+
+
+def test_the_nearest_names_come_first_and_owners_are_left_out(monkeypatch):
+    said = [
+        ("p.other", "Of Eq. (1)."),
+        ("p.late", "Something.\n\nSee Eq. (1) and Table 2."),
+        ("p", "All of it: Eq. (1), Table 2."),
+        ("p.late.f", "Of Table 2."),
+        ("p.core", "Of Eq. (1)."),
+        ("p.core.done", "Of Eq. (1), by hand."),
+    ]
+    monkeypatch.setattr(paper_index, "_public_docstrings", lambda: said)
+    monkeypatch.setattr(paper_index, "IMPLEMENTS", {"Eq. (1)": "p.core.done", "Table 1": "p.table", "Table 2": "p"})
+    found = {item: names for item, names in library_index().items() if names}
+    assert found == {
+        "Eq. (1)": ["p.core.done", "p.other", "p.late"],  # not p and p.core, whose names are there
+        "Table 1": ["p.table"],
+        "Table 2": ["p", "p.late.f"],  # p all the same, because it implements it; p.late not
+    }
 
 
 def test_index_names_public_things_that_exist():

@@ -330,6 +330,8 @@ def test_small_cases():
         (lambda: get_tiles(8, [0.1], size=0, table=TABLE), r"^size is 0; it should be from 1"),
         (lambda: get_tiles(8, [0.1], size=2**32 + 1, table=TABLE), r"^size is 4294967297"),
         (lambda: get_tiles(8, [0.1], size=None, table=TABLE), r"^size is None; it should be a whole number"),
+        (lambda: tile_coordinates(1, [0.1], [-(2**63) - 1]), r"^ints is -9223372036854775809; "),
+        (lambda: tile_coordinates(1, [0.1], [2**63]), r"^ints is 9223372036854775808; "),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -8,15 +8,15 @@ import itertools
 import re
 import unicodedata
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from chromium import DESK, NO_MOTION, PHONE, listen, needs_browser, settle
+from markup import Seen
 
 from gqlib.claims import SECTIONS, VERDICTS, WEIGHTS, load_claims
 from gqlib.edition import scorecard
-from gqlib.edition.typeset import pieces, to_html, to_markdown
+from gqlib.edition.typeset import pieces
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = load_claims()
@@ -24,41 +24,6 @@ BY_ID = {claim.id: claim for claim in CLAIMS}
 PAGE = (ROOT / "book" / "scorecard.md").read_text(encoding="utf-8")
 TEN = [name for name in re.findall(r'"([a-z0-9-]+)"', PAGE) if name in BY_ID]
 GREEK = re.compile("[α-ωΑ-Ω]")
-
-
-class Seen(HTMLParser):
-    """A page's ids and links, its text inside and outside of formulas, and its entries with their badges."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.ids, self.links, self.open, self.entry = [], [], [], None
-        self.entries, self.words, self.formulas, self.badges = {}, [], [], {}
-        self.feed(source)
-        assert self.open == [], "every element is closed"
-
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self.ids += [given["id"]] if "id" in given else []
-        self.links += [given["href"]] if tag == "a" else []
-        if tag == "li" and given.get("id", "").startswith("claim-"):
-            self.entry = given["id"].removeprefix("claim-")
-            self.entries[self.entry] = given
-            self.badges[self.entry] = []
-        if tag not in ("input", "wbr"):
-            self.open.append((tag, given.get("class", "")))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop()[0] == tag
-        self.entry = None if tag == "li" else self.entry
-
-    def handle_data(self, text):
-        classes = " ".join(name for _, name in self.open).split()
-        if "math" in classes:
-            self.formulas.append(text)
-        elif not any(tag == "option" for tag, _ in self.open):  # in which nothing can be typeset
-            self.words.append(text)
-        if self.entry and {"gq-badge", "gq-weight"} & set(classes):
-            self.badges[self.entry].append(text.strip())
 
 
 @cache
@@ -76,44 +41,6 @@ def labels_before_code(chapter):
 
 
 # ---------------------------------------------------------------- formulas
-
-
-@pytest.mark.parametrize(
-    ("text", "markdown"),
-    [
-        ("A policy has a value", "A policy has a value"),
-        ("A σ in (0, 1)", r"A $\sigma$ in (0, 1)"),
-        ("where A has two eigenvalues", "where $A$ has two eigenvalues"),
-        ("A is Hurwitz", "$A$ is Hurwitz"),
-        ("S_t = a and A_t = a.", "$S_{t} = a$ and $A_{t} = a$."),
-        ("case I leads; I, not M", "case I leads; $I$, not $M$"),
-        ("Appendix E; E is a mean", r"Appendix E; $\mathbb{E}$ is a mean"),
-        ("First: M. Dumke, not M. It", "First: M. Dumke, not $M$. It"),
-        ("an ε-greedy n-step λ-return", r"an $\varepsilon$-greedy $n$-step $\lambda$-return"),
-        ("Q-learning and σ's law", r"Q-learning and $\sigma$’s law"),
-        ("for ε in (0, 2]. (x)", r"for $\varepsilon$ in (0, 2]. $(x)$"),
-        ("of 8 x 8, a reward of -3", "of 8 × 8, a reward of −3"),
-        ("GQ(σ, λ), Q^π(λ), Q(s, a)", r"GQ$(\sigma, \lambda)$, $\mathrm{Q}^{\pi}(\lambda)$, $Q(s, a)$"),
-        ("½‖A_σθ + b‖², Â_k, θ̇", r"$\tfrac12\lVert A_{\sigma}\theta + b\rVert^{2}$, $\hat{A}_{k}$, $\dot{\theta}$"),
-        ("(λγ)^(l-t) δ_l, l >= t", r"$(\lambda\gamma)^{l-t} \delta_{l}$, $l \ge t$"),
-        ("P(s'|s,a), |S||A|", r"$P(s^{\prime} \mid s, a)$, $\lvert\mathcal{S}\rvert\lvert\mathcal{A}\rvert$"),
-        ("in Eq. (8), by (13)–(14), 2(3)", "in Eq. (8), by (13)–(14), 2(3)"),
-        ("full sampling (σ = 1)", r"full sampling $(\sigma = 1)$"),
-        ("σ (p = 1024)", r"$\sigma$ $(p = 1024)$"),
-        ("from 2^7 to 2^11, p = 0.19", "from $2^{7}$ to $2^{11}$, $p = 0.19$"),
-        ("as $x_1^\\ast$ says", "as $x_1^\\ast$ says"),
-        ("-½∇MSPBE, the MSPBE", r"$- \tfrac12\nabla\mathrm{MSPBE}$, the MSPBE"),
-        ('the "best" *of* a_b', "the “best” \\*of\\* $a_{b}$"),
-        (
-            "E[φ φ^T]⁻¹ and E_π Q(S', .)",
-            r"$\mathbb{E}[\phi \phi^{\top}]^{-1}$ and $\mathbb{E}_{\pi} Q(S^{\prime}, \cdot)$",
-        ),
-        ("1 + 1 = 3, 69.8 / 14.1", "1 + 1 = 3, 69.8 / 14.1"),
-        ("", ""),
-    ],
-)
-def test_formulas_are_told_from_words(text, markdown):
-    assert to_markdown(text) == markdown
 
 
 # The way back, by another table: what is written in TeX, and how the register may have typed it.
@@ -172,19 +99,6 @@ def test_all_mathematics_is_typeset(claim):
         else:
             assert not GREEK.search(part)
             assert not re.search(r"[\^\\$‖∇½∞→]|\w_|_\w", part), part
-
-
-def test_a_long_formula_can_be_broken_and_keeps_its_comma():
-    written = to_html("so A_σ = Φᵀ Ξ (I - γλ P^μ)⁻¹ ((1 - σ) γP^π + σ γP^μ - I) Φ, say")
-    assert written.count("<wbr>") == 4
-    assert written.endswith(
-        r'<span class="gq-tight"><span class="math notranslate nohighlight">\(I) \Phi\)</span>,</span> say'
-    )
-
-
-def test_a_text_must_be_a_text():
-    with pytest.raises(ValueError, match="text is 3"):
-        pieces(3)
 
 
 # ---------------------------------------------------------------- what is rendered

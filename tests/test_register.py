@@ -1,0 +1,254 @@
+"""The register of claims, entry by entry: what is read, refused, counted and printed."""
+
+import re
+
+import pytest
+import yaml
+
+from gqlib.claims import (
+    FIELDS,
+    VERDICTS,
+    WEIGHTS,
+    Claim,
+    _judged,
+    checked,
+    count_verdicts,
+    count_weights,
+    load_claims,
+    render,
+)
+
+GOOD = {
+    "id": "x",
+    "where": {"section": "S", "label": "Eq. (1)"},
+    "items": ["Eq. (1)"],
+    "says": "Something.",
+    "verdict": "verified",
+    "evidence": [{"test": "tests/test_claims.py::test_evidence_exists"}],
+}
+
+
+def test_render_has_a_row_for_each_claim_and_escapes_bars(tmp_path):
+    claims = load_claims(write(tmp_path, [GOOD | {"says": "this | that, ‖x‖ and P(s'|s, a)"}]))
+    lines = render(claims).splitlines()
+    assert len(lines) == 3
+    assert "this \\| that" in lines[2]
+    assert len(re.findall(r"(?<!\\)\|", lines[2])) == 4, "bars of formulas would end a column"
+
+
+def test_render_writes_formulas_as_tex_and_names_what_is_repeated(tmp_path):
+    again = GOOD | {"id": "y", "items": [], "where": {"section": "Abstract", "label": "last"}, "repeats": "x"}
+    claims = load_claims(write(tmp_path, [GOOD | {"says": "A_σ⁻¹ is *it*"}, again]))
+    first, second = render(claims).splitlines()[2:]
+    assert first == r"| Eq. (1) | $A_{\sigma}^{-1}$ is \*it\* |  |"
+    assert "(judged with Eq. (1); not counted again)" in second
+    assert "(judged elsewhere; not counted again)" in render(claims[1:])
+
+
+@pytest.mark.parametrize(
+    ("section", "label", "items", "place"),
+    [
+        ("Control Task", "Eq. (24), θ_uptate_2", ["Eq. (24)"], "Eq. (24)"),
+        ("Appendix A", "Step 1 and Eq. (41), A1", ["Eq. (41)", "Appendix A"], "Eq. (41)"),
+        ("Appendix A", "Step 2, A2", ["Appendix A"], "Appendix A, Step 2"),
+        ("Appendix C", "Appendix C", ["Appendix C"], "Appendix C"),
+        ("Abstract", "last sentence", [], "Abstract, last sentence"),
+        ("Instability Analysis", "A_σ, a line", [], "Section 3.2, A_σ, a line"),
+        ("Introduction; Semi-Gradient Method", "a word", [], "Sections 1 and 3.1, a word"),
+        ("Abstract; Introduction", "a word", [], "Abstract and Section 1, a word"),
+        ("Abstract; Gradient Q(σ, λ)", "opening of Section 4", [], "Abstract and opening of Section 4"),
+        ("Experiment", "Section 5, first paragraph", [], "Section 5, first paragraph"),
+    ],
+)
+def test_a_place_is_an_object_or_a_section_and_words(tmp_path, section, label, items, place):
+    (claim,) = load_claims(write(tmp_path, [GOOD | {"where": {"section": section, "label": label}, "items": items}]))
+    assert claim.place == place
+
+
+def test_a_finding_is_read(tmp_path):
+    (claim,) = load_claims(write(tmp_path, [GOOD | {"finding": " It is so. "}]))
+    assert claim.finding == "It is so."
+
+
+def write(folder, entries):
+    path = folder / "claims.yml"
+    path.write_text(yaml.safe_dump(entries), encoding="utf-8")
+    return path
+
+
+def test_a_good_entry_loads(tmp_path):
+    (claim,) = load_claims(write(tmp_path, [GOOD]))
+    assert (claim.id, claim.verdict, claim.items) == ("x", "verified", ("Eq. (1)",))
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"id": "x"}, "list of claims"),
+        ([GOOD, GOOD], "unique"),
+        ([GOOD | {"verdict": "wrong"}], "verdict of claim x is 'wrong'"),
+        ([GOOD | {"verdict": "corrected"}], "correction of claim x is missing"),
+        ([GOOD | {"verdict": "corrected", "correction": "c"}], "weight of claim x is ''"),
+        ([GOOD | {"verdict": "corrected", "correction": "c", "weight": "heavy"}], "weight of claim x is 'heavy'"),
+        ([GOOD | {"weight": "slip"}], "weight of claim x is 'slip'"),
+        ([GOOD | {"verdict": "corrected", "correction": "c", "weight": "hypothesis"}], "defence of claim x is missing"),
+        ([GOOD | {"verdict": "not reproduced"}], "defence of claim x is missing"),
+        ([GOOD | {"repeats": "y"}], "repeats of claim x is 'y'"),
+        ([GOOD, GOOD | {"id": "y", "verdict": "reproduced", "repeats": "x"}], "repeats of claim y is 'x'"),
+        ([GOOD | {"verdict": "underspecified"}], "readings of claim x is missing"),
+        ([GOOD | {"evidence": []}], "evidence of claim x"),
+        ([GOOD | {"where": {}}], "`where`"),
+        ([GOOD | {"author": "me"}], "field 'author'"),
+        ([GOOD | {"source": "rumour"}], "source of claim x is 'rumour'"),
+        (["x"], "claim is 'x'; it should be a mapping with an id"),
+        ([{"verdict": "verified"}], "it should be a mapping with an id"),
+        ([GOOD | {"id": 3}], "it should be a mapping with an id"),
+        ([GOOD | {"where": {"section": "S"}}], "claim x should have `where` with section and label, and `says`"),
+        ([GOOD | {"where": {"label": "S"}}], "claim x should have `where` with section and label, and `says`"),
+        ([GOOD | {"where": "S"}], "claim x should have `where` with section and label, and `says`"),
+        ([GOOD | {"says": ""}], "claim x should have `where` with section and label, and `says`"),
+        ([GOOD | {"evidence": {"test": "t"}}], "evidence of claim x is {'test': 't'}; it should be a list"),
+        (
+            [GOOD | {"verdict": "refuted", "correction": "c"}],
+            "defence of claim x is missing; the paper should have its",
+        ),
+        ([GOOD | {"verdict": "refuted", "defence": "d"}], "correction of claim x is missing; a claim that is refuted"),
+        (
+            [GOOD, GOOD | {"id": "y", "repeats": "x"}, GOOD | {"id": "z", "repeats": "y"}],
+            "repeats of claim z is 'y'; it should name a claim of the same verdict that repeats no other",
+        ),
+        ([GOOD, GOOD | {"id": "y"}, GOOD | {"id": "y"}], "id is 'y' in several claims; it should be unique"),
+        (
+            [GOOD | {"weight": "heavy"}],
+            "it should be one of ('slip', 'formula', 'hypothesis') where a claim is corrected and repeats no other, "
+            "and missing elsewhere",
+        ),
+        ([GOOD | {"b": 1, "a": 1}], "claim x has a field 'a'; it should be one of ['correction', 'defence', "),
+    ],
+)
+def test_a_bad_register_is_refused(tmp_path, entries, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        load_claims(write(tmp_path, entries))
+
+
+FULL = {
+    "id": "full",
+    "where": {"section": "Semi-Gradient Method", "label": "Eq. (7), upd"},
+    "items": ["Eq. (7)", "Appendix A"],
+    "says": "  Says σ.\n",
+    "verdict": "corrected",
+    "weight": "hypothesis",
+    "correction": " It is 2. ",
+    "readings": " Or 3. ",
+    "finding": " Two. ",
+    "defence": " It is close. ",
+    "source": "successor",
+    "evidence": [
+        {"chapter": "gq_errata", "cell": "cell-a"},
+        {"test": "tests/test_a.py::test_b"},
+        {"chapter": "gq_errata", "cell": "cell-b"},
+        {"chapter": "other", "cell": "cell-c"},
+        {"test": "tests/test_a.py::test_c"},
+    ],
+}
+READ = Claim(
+    id="full",
+    section="Semi-Gradient Method",
+    label="Eq. (7), upd",
+    items=("Eq. (7)", "Appendix A"),
+    says="Says σ.",
+    verdict="corrected",
+    correction="It is 2.",
+    readings="Or 3.",
+    cells=(("gq_errata", "cell-a"), ("gq_errata", "cell-b"), ("other", "cell-c")),
+    tests=("tests/test_a.py::test_b", "tests/test_a.py::test_c"),
+    weight="hypothesis",
+    defence="It is close.",
+    finding="Two.",
+    source="successor",
+)
+
+
+def test_every_field_of_an_entry_is_read(tmp_path):
+    path = write(tmp_path, [FULL, GOOD])
+    assert load_claims(path, source="successor") == [READ]
+    (other,) = load_claims(str(path))
+    assert other == Claim(
+        id="x",
+        section="S",
+        label="Eq. (1)",
+        items=("Eq. (1)",),
+        says="Something.",
+        verdict="verified",
+        correction="",
+        readings="",
+        cells=(),
+        tests=("tests/test_claims.py::test_evidence_exists",),
+    )
+    assert set(FULL) | {"repeats"} == FIELDS
+
+
+def test_a_repeat_needs_neither_weight_nor_defence(tmp_path):
+    again = FULL | {"id": "again", "repeats": "full"}
+    del again["weight"], again["defence"]
+    _, claim = load_claims(write(tmp_path, [FULL, again]), source="successor")
+    assert (claim.repeats, claim.weight, claim.defence, claim.source) == ("full", "", "", "successor")
+
+
+@pytest.mark.parametrize("weight", ["slip", "formula"])
+def test_a_light_correction_needs_no_defence(tmp_path, weight):
+    light = FULL | {"weight": weight, "defence": None}
+    (claim,) = load_claims(write(tmp_path, [light]), source="successor")
+    assert (claim.weight, claim.defence) == (weight, "")
+
+
+def test_what_is_no_register_is_refused(tmp_path):
+    missing = tmp_path / "missing.yml"
+    with pytest.raises(ValueError, match=re.escape(f"path is {str(missing)!r}; it should be a file with claims")):
+        load_claims(missing)
+    with pytest.raises(ValueError, match=r"^path is claims\.yml; it should hold a list of claims$"):
+        load_claims(write(tmp_path, {"id": "x"}))
+    with pytest.raises(ValueError, match=r"^path is 3; "):
+        load_claims(3)
+    with pytest.raises(ValueError, match=r"^source is 'rumour'; it should be one of 'paper', 'successor'$"):
+        load_claims(source="rumour")
+
+
+def test_verdicts_and_weights_are_counted_without_repeats():
+    again = READ.__class__(**{**vars(READ), "id": "again", "repeats": "full", "weight": ""})
+    other = READ.__class__(**{**vars(READ), "id": "other", "verdict": "refuted", "weight": ""})
+    claims = [READ, again, other, READ]
+    assert count_verdicts(claims) == dict.fromkeys(VERDICTS, 0) | {"corrected": 2, "refuted": 1}
+    assert list(count_verdicts(iter(claims))) == list(VERDICTS)
+    assert count_weights(claims) == {"slip": 0, "formula": 0, "hypothesis": 2}
+    assert list(count_weights([])) == list(WEIGHTS)
+
+
+def test_only_claims_are_counted_and_rendered():
+    assert checked(claim for claim in (READ,)) == [READ]
+    for function in (checked, count_verdicts, count_weights, render):
+        with pytest.raises(ValueError, match=r"^claims is 3; it should be a list of claims$"):
+            function(3)
+        with pytest.raises(ValueError, match=r"^claims is 'a'; it should be "):
+            function([READ, "a"])
+    for name in ("links", "verdicts"):
+        with pytest.raises(ValueError, match=f"^{name} is 3; "):
+            render([READ], **{name: 3})
+
+
+def test_a_row_has_the_place_the_judgement_and_the_chapters():
+    again = READ.__class__(**{**vars(READ), "id": "again", "repeats": "full", "weight": "", "correction": ""})
+    head, rule, first, second = render([READ, again]).split("\n")
+    assert (head, rule) == ("| where | what the paper says, *and what holds* | shown in |", "|---|---|---|")
+    assert first == (
+        r"| Eq. (7) | Says $\sigma$. **hypothesis** <br>*It is 2.* <br>**For the paper:** It is close. "
+        "| gq errata, other |"
+    )
+    assert second == (
+        r"| Eq. (7) | Says $\sigma$. <br>*Or 3.* <br>(judged with Eq. (7); not counted again) "
+        "<br>**For the paper:** It is close. | gq errata, other |"
+    )
+    linked = render([READ], links=True, verdicts=True).split("\n")[2]
+    assert linked.startswith(r"| Eq. (7) | **corrected (hypothesis)** Says $\sigma$. <br>*It is 2.*")
+    assert linked.endswith("| [gq errata](#cell-a), [other](#cell-c) |")
+    assert _judged(again, True, {}).startswith(r"**corrected** Says $\sigma$. <br>*Or 3.* <br>(judged elsewhere; not ")
