@@ -12,7 +12,7 @@ import pytest
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, environments, run_setting
 from gqlib.engine import runs as runs_module
-from gqlib.engine.coders import CarTable, _tile_table
+from gqlib.engine.coders import CarTable, _car_functions, _feature_functions, _tile_functions, _tile_table
 from gqlib.engine.learners import LEARNERS
 from gqlib.engine.runs import EngineResult
 from gqlib.fast._jit import COMPILED, njit
@@ -235,6 +235,30 @@ def test_the_table_of_tiles_has_every_cell_and_action() -> None:
     np.testing.assert_allclose(large.grid, [0.0, 32.0, 32.0] * 4)
     buffer = Features(_fill_two, 4, 2)._codes(3)
     assert (buffer.active.dtype, buffer.active.shape, buffer.grid.tolist()) == (np.int64, (2 * 3 * 2,), [0.0])
+
+
+def test_the_table_of_the_car_is_that_of_control_with_the_edges_of_its_cells() -> None:
+    coder = CarTable(np.int64(64), np.int64(2))
+    assert (type(coder.p), type(coder.tilings), coder) == (int, int, CarTable(64, 2))
+    table, codes = coder._table, coder._codes(3)
+    np.testing.assert_array_equal(codes.active.reshape(table.rows.shape), table.rows)
+    (x, v), grid = (table.edges_x, table.edges_v), codes.grid.tolist()
+    assert grid[4:] == [*x.tolist(), *v.tolist()]
+    for edges, (scale, offset) in ((x, grid[:2]), (v, grid[2:4])):  # an inner edge is where the number of a cell begins
+        assert edges[1] * scale + offset == pytest.approx(1.0)
+        assert edges[-2] * scale + offset == pytest.approx(len(edges) - 2)
+
+
+def test_the_functions_of_a_coder_are_made_for_its_numbers() -> None:
+    """Made once for the same numbers, so that a kernel is compiled once; other numbers make other functions."""
+    see = _start
+    tiles, large = Tiles((0.0,), (1.0,), (2,), 2), Tiles((0.0,) * 4, (1.0,) * 4, (4,) * 4, 8)
+    assert tiles._functions(3, see) is _tile_functions((2,), 2, 3, True, see)
+    assert large._functions(3, see) is _tile_functions((4, 4, 4, 4), 8, 3, False, see)
+    assert Features(_fill_two, 4, 2)._functions(3) is _feature_functions(_fill_two, 4, 2, 3)
+    car = CarTable(64, 2)
+    width, edges = car._table.rows.shape[1], (len(car._table.edges_x), len(car._table.edges_v))
+    assert car._functions(3, see) is _car_functions(2, width, *edges, see)
 
 
 # Settings, results and what a run is made of
