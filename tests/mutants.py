@@ -132,7 +132,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "fast/_kept": ("jit", "kept"),
     "fast/_lowered": ("lowered",),
     "fast/_sound": ("engine_states", "agent"),
-    "fast/own": ("own_steps", "own_domain"),
+    "fast/own": ("own_steps",),
     "fast/prediction": ("fast_prediction", "fast_refusals"),
     "fast/rng": ("rng", "fast_refusals"),
     "fast/tabular": ("fast_tabular", "fast_refusals"),
