@@ -203,7 +203,7 @@ WITHOUT_RANGES = {
 # Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is
 # mutated above as are the entrances to the kernels, and tests that compare the two number by number.
 COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "fast/_agent": ("control/agent on dense features", ("agent_fast",)),
+    "fast/_agent": ("control/agent on dense features", ("agent_fast", "agent")),
     "fast/_baselines": ("the runs of control/engine", ("fast_control",)),
     "fast/_car": ("domains/mountain_car and control/reference", ("fast_control",)),
     "fast/_control": ("control/reference", ("fast_control",)),
