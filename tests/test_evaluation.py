@@ -18,7 +18,7 @@ from gqlib.evaluation.measures import (
     mixture_value,
     value_error,
 )
-from gqlib.evaluation.run import measured_problem
+from gqlib.evaluation.run import measured_problem, prepare
 from gqlib.fast import prediction as fast
 from gqlib.prediction import PredictionProblem
 from gqlib.sweeps.store import canonical_json
@@ -265,3 +265,26 @@ def test_on_policy_all_learners_solve_one_problem(lam):
     np.testing.assert_allclose(target.b(0.0, lam), own.b(0.3, lam), atol=1e-12)
     np.testing.assert_array_equal(target.p_trace, own.p_trace)
     assert (own.p_trace != own.p_pi).any()
+
+
+def test_lstd_is_prepared_once_and_does_not_depend_on_step_sizes():
+    """Every kept row solves the sums of the data so far: A θ + b = 0 with traces by ρ."""
+    setting = PredictionSetting("boyan_chain", (("reading", "expected"),), "lstd", lam=0.5, steps=400, kept=2)
+    domain = setting.make_domain()
+    path, gamma = fast.trajectory(domain, 400, 3, 2), domain.problem.gamma
+    learn = prepare(setting, path, np.zeros(400))
+    (kept, step), (again, _) = learn(0.1, 1.0), learn(5.0, 0.0)
+    assert (step, kept.shape) == (-1, (3, 4))
+    np.testing.assert_array_equal(kept, again)
+    np.testing.assert_array_equal(kept, run_prediction(setting, 1, seed=3, first_run=2).theta[0])
+    a, b, trace = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
+    for k in range(400):
+        trace = path.rho[k] * (gamma * 0.5 * trace + path.phi[k])
+        a += np.outer(trace, gamma * path.phi_next[k] - path.phi[k])
+        b += path.reward[k] * trace
+        trace = np.zeros(4) if path.ends[k] else trace
+    np.testing.assert_allclose(kept[-1], np.linalg.solve(a, -b), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"^setting is 3; "):
+        prepare(3, path, np.zeros(400))
+    with pytest.raises(ValueError, match=r"^path has features \(400, 4\); they should be \(200, 4\)$"):
+        prepare(BOYAN, path, np.zeros(400))
