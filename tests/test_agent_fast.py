@@ -15,6 +15,7 @@ from gqlib.control.gym import GymSetting, Interrupted, Played, evaluate, feature
 from gqlib.control.schedules import Anneal
 from gqlib.control.vector import play_side_by_side
 from gqlib.fast import _agent
+from gqlib.rules import TIE
 from gqlib.sweeps.store import DamagedFile, pack, unpack
 from gqlib.tiles3 import IHT, tiles
 
@@ -610,3 +611,16 @@ def test_play_calls_what_a_subclass_overrides():
     env = gymnasium.make("CartPole-v1")
     coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], size=512)
     assert play(env, Timid(coder, np.random.default_rng(0)), 3, seed=0).lengths.max() < 12  # always to the left
+
+
+def test_the_first_of_values_that_tie_is_greedy():
+    """Within the tolerance of a tie the first action is taken, beyond it the largest; −1 where a value is none."""
+    rows, lazy, values = np.array([[0], [1], [2]]), np.array([1.0, 0.5, 0.0, 0.0, 0.0]), np.zeros(3)
+    for weights, wanted in (
+        ([1.0, 1.0 + TIE / 2, 0.0], 0), ([1.0, 1.0 + 2 * TIE, 0.0], 1), ([0.0, 1.0, 1.0 + TIE / 2], 1),
+        ([0.0, 1.0, 1.0 + 2 * TIE], 2), ([1.0, 1.0, 1.0], 0), ([1.0, np.inf, 1.0], -1), ([np.nan, 1.0, 1.0], -1),
+    ):  # fmt: skip
+        held = np.column_stack([np.array(weights) - 2.0, np.zeros(3), np.full(3, 4.0)])  # θ = T + E/2
+        assert _agent.greedy(rows, held, lazy, values) == wanted
+        if wanted >= 0:
+            np.testing.assert_allclose(values, weights, rtol=1e-15)

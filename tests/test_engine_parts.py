@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import pi
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,13 @@ import pytest
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, environments, run_setting
 from gqlib.engine import runs as runs_module
-from gqlib.engine.coders import CarTable, _tile_table
+from gqlib.engine.coders import CarTable, _car_functions, _feature_functions, _tile_functions, _tile_table
 from gqlib.engine.learners import LEARNERS
 from gqlib.engine.runs import EngineResult
+from gqlib.fast._control import DRAWN, FLUSH_BELOW
 from gqlib.fast._jit import COMPILED, njit
+from gqlib.seeds import BEHAVIOUR, SIGMA, START, TRAJECTORY, words
+from gqlib.stats._told import told_mean
 
 
 @njit
@@ -237,6 +241,30 @@ def test_the_table_of_tiles_has_every_cell_and_action() -> None:
     assert (buffer.active.dtype, buffer.active.shape, buffer.grid.tolist()) == (np.int64, (2 * 3 * 2,), [0.0])
 
 
+def test_the_table_of_the_car_is_that_of_control_with_the_edges_of_its_cells() -> None:
+    coder = CarTable(np.int64(64), np.int64(2))
+    assert (type(coder.p), type(coder.tilings), coder) == (int, int, CarTable(64, 2))
+    table, codes = coder._table, coder._codes(3)
+    np.testing.assert_array_equal(codes.active.reshape(table.rows.shape), table.rows)
+    (x, v), grid = (table.edges_x, table.edges_v), codes.grid.tolist()
+    assert grid[4:] == [*x.tolist(), *v.tolist()]
+    for edges, (scale, offset) in ((x, grid[:2]), (v, grid[2:4])):  # an inner edge is where the number of a cell begins
+        assert edges[1] * scale + offset == pytest.approx(1.0)
+        assert edges[-2] * scale + offset == pytest.approx(len(edges) - 2)
+
+
+def test_the_functions_of_a_coder_are_made_for_its_numbers() -> None:
+    """Made once for the same numbers, so that a kernel is compiled once; other numbers make other functions."""
+    see = _start
+    tiles, large = Tiles((0.0,), (1.0,), (2,), 2), Tiles((0.0,) * 4, (1.0,) * 4, (4,) * 4, 8)
+    assert tiles._functions(3, see) is _tile_functions((2,), 2, 3, True, see)
+    assert large._functions(3, see) is _tile_functions((4, 4, 4, 4), 8, 3, False, see)
+    assert Features(_fill_two, 4, 2)._functions(3) is _feature_functions(_fill_two, 4, 2, 3)
+    car = CarTable(64, 2)
+    width, edges = car._table.rows.shape[1], (len(car._table.edges_x), len(car._table.edges_v))
+    assert car._functions(3, see) is _car_functions(2, width, *edges, see)
+
+
 # Settings, results and what a run is made of
 
 
@@ -443,3 +471,66 @@ def test_a_run_is_refused_by_name() -> None:
             run_setting(other, **({"runs": 1, "seed": 0} | options))
     with pytest.raises(ValueError, match=r"^setting is 3; it should be "):
         run_setting(3, 1, 0)
+
+
+def test_the_table_of_a_result_has_an_interval_over_runs() -> None:
+    """Of the means of runs, not of all episodes: by `told_mean` of their means."""
+    whole = replace(result(), returns=np.array([[-5.0, -8.0], [-7.0, -8.0], [-9.0, -8.0]]))
+    page = whole._repr_html_()
+    for name, told in told_mean("mean return", [-6.5, -7.5, -8.5]):
+        assert f">{told}<" in page[page.find(f">{name}<") :][:120]
+
+
+def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, given = Environment(**(WORLD | {"data": (3,)})), []
+
+    def kernel(data: Any, codes: Any, memory: Any, streams: Any, sigma: Any, rates: Any, limits: Any) -> Any:
+        given.append((data, codes, memory, streams, sigma, rates, limits))
+        rows = memory.weights.reshape(-1, 4)
+        assert rows.tolist() == [[0.5, 0.0, 0.0, 0.0]] * 8
+        rows[:] = np.arange(32.0).reshape(8, 4)
+        memory.steps[:], memory.returns[:] = [4, -9, 2], [-4.0, -9.0, -2.0]
+        return np.int64(runs_module.FINISHED), np.int64(3), np.int64(0)
+
+    monkeypatch.setattr(runs_module, "kernel_of", lambda parts: given.append(parts) or kernel)
+    setting = EngineSetting(own, "qrc", alpha=0.2, eta=0.5, epsilon=0.3, episodes=3, theta0=0.5, sigma=0.4,
+                            sigma_noise=0.1, sigma_drawn="episode", sigma_clipped=True, sigma_decay=0.9,
+                            target="epsilon-greedy")  # fmt: skip
+    found = run_setting(setting, 1, 7, first_run=2)
+    parts, (data, codes, memory, streams, sigma, rates, limits) = given
+    assert parts == runs_module.parts_of(own, LEARNERS["qrc"], "epsilon-greedy")
+    assert data == (3,)
+    assert [one.tolist() for one in codes] == [one.tolist() for one in own.coder._codes(2)]
+    assert (memory.live.shape, memory.live.dtype, memory.weights.shape) == ((8,), np.int64, (32,))
+    assert (memory.steps.dtype, memory.returns.dtype) == (np.int64, np.float64)
+    for name, purpose in (("starts", START), ("behaviour", BEHAVIOUR), ("moves", TRAJECTORY)):
+        assert getattr(streams, name).tolist() == words(7, 2, purpose).tolist()
+    assert tuple(sigma)[:5] == (0.4, 0.1, DRAWN["episode"], True, 0.9)
+    assert sigma.stream.tolist() == words(7, 2, SIGMA).tolist()
+    assert rates == runs_module.rates_of(setting, 2)
+    assert tuple(limits) == (own.max_steps, 0.3, FLUSH_BELOW)
+    assert (found.steps.tolist(), found.capped.tolist()) == ([[4, 9, 2]], [[False, True, False]])
+    assert (found.returns.tolist(), found.diverged.tolist()) == ([[-4.0, -9.0, -2.0]], [False])
+    assert (found.theta.tolist(), found.omega.tolist()) == ([list(range(0, 32, 4))], [list(range(2, 32, 4))])
+
+
+def test_an_end_that_is_none_of_the_learners_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Environment(**(WORLD | {"name": "maze"}))
+    place = r"in run 5, episode 1 \(both from 0\), after 2 steps; "
+    for outcome, told in (
+        (runs_module.LOST, rf"^coder of 'maze' has no place for the state, .* {place}it should give different "),
+        (runs_module.NO_STATE, rf"^state of 'maze' is not finite, {place}its start, step and observe should return "),
+        (runs_module.NO_REWARD, rf"^reward of 'maze' is not finite, {place}its step should return a finite number$"),
+    ):
+        monkeypatch.setattr(runs_module, "kernel_of", lambda _, outcome=outcome: lambda *_: (outcome, 1, 2))
+        with pytest.raises(ValueError, match=told):
+            run_setting(EngineSetting(own, "sarsa"), 2, 0, first_run=5)
+    monkeypatch.setattr(runs_module, "kernel_of", lambda _: lambda *_: (runs_module.DIVERGED, 1, 2))
+    found = run_setting(EngineSetting(own, "sarsa", episodes=3, max_steps=7), 2, 0)
+    assert (found.steps.tolist(), found.capped.tolist()) == ([[0, 7, 7]] * 2, [[False, True, True]] * 2)
+    assert np.isnan(found.returns).tolist() == [[False, True, True]] * 2
+    assert found.diverged.tolist() == [True, True]
+    kept = runs_module.engine_runs(EngineSetting(own, "sarsa", episodes=3, max_steps=7), 2, 0, first_run=1)
+    assert list(kept) == ["steps", "returns", "diverged"]
+    assert (kept["steps"].dtype, kept["steps"].tolist()) == (np.int32, [[0, 7, 7]] * 2)
+    assert (np.isnan(kept["returns"]).tolist(), kept["diverged"].tolist()) == ([[False, True, True]] * 2, [True] * 2)

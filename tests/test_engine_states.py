@@ -1,11 +1,14 @@
 """States that an environment should not return: the engine says so, and reads nothing beyond its tables."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, typeof
 
 from gqlib.engine import Environment, Tiles, run
 from gqlib.engine.coders import CarTable
+from gqlib.fast import _sound
 
 
 @njit
@@ -61,3 +64,15 @@ def test_a_state_of_another_size_than_the_tiles_is_refused(tiles, entries):
         run(place, "sarsa", runs=1, seed=0, episodes=1, max_steps=5)
     right = Environment(_list_start, _list_step, 2, place.coder, data=(3,))
     assert run(right, "sarsa", runs=1, seed=0, episodes=1, max_steps=5).capped.all()
+
+
+def test_the_compiler_is_given_a_function_for_each_kind_of_state(monkeypatch):
+    """It is registered when the module is loaded; here once more, and what it chooses is called as it is written."""
+    made, real = [], _sound.import_module
+    stub = SimpleNamespace(overload=lambda function, **_: made.append if function is _sound.finite else None)
+    monkeypatch.setattr(_sound, "import_module", lambda name: stub if name == "numba.extending" else real(name))
+    _sound._for_the_compiler()
+    (choose,) = made
+    for state in (0.5, np.inf, np.nan, (0.5,), (np.nan,), (0.5, -np.inf), (1, 0.5), np.ones(2), np.array([np.nan])):
+        assert choose(typeof(state))(state) == _sound.finite(state)
+    assert choose(typeof(3))(3) is True

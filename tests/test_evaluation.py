@@ -18,6 +18,7 @@ from gqlib.evaluation.measures import (
     mixture_value,
     value_error,
 )
+from gqlib.evaluation.run import measured_problem, prepare
 from gqlib.fast import prediction as fast
 from gqlib.prediction import PredictionProblem
 from gqlib.sweeps.store import canonical_json
@@ -229,3 +230,61 @@ def test_importance_weights_aim_at_the_target_policy(domain):
     batches = rows.reshape(100, 400, *rows.shape[1:]).mean(axis=1)
     error = batches.std(axis=0, ddof=1) / 10 + 1e-12
     assert (np.abs(batches.mean(axis=0) - domain.problem.A(0.0, 0.0)) < 5 * error).all()
+
+
+def test_the_reference_takes_the_steps_of_tdrc():
+    """Written out from its definition, with a ridge, along the walk that belongs to the seed and the run."""
+    setting = PredictionSetting(
+        "boyan_chain", (("reading", "expected"),), "tdrc", kappa=2.0, alpha=0.1, eta=0.5, lam=0.5, steps=40, kept=4
+    )
+    found = run_prediction(setting, 1, seed=3, first_run=2, engine="reference")
+    domain, (alpha, beta, kappa, lam) = setting.make_domain(), (0.1, 0.05, 2.0, 0.5)
+    path, gamma = fast.trajectory(domain, 40, 3, 2), domain.problem.gamma
+    theta, omega, trace, kept = np.array(domain.theta0), np.zeros(4), np.zeros(4), [domain.theta0]
+    for k in range(40):
+        phi, after = path.phi[k], path.phi_next[k]
+        trace = path.rho[k] * (gamma * lam * trace + phi)
+        delta = path.reward[k] + gamma * theta @ after - theta @ phi
+        theta = theta + alpha * (delta * trace - gamma * (1.0 - lam) * (trace @ omega) * after)
+        omega = omega + beta * (delta * trace - (phi @ omega) * phi - kappa * omega)
+        trace = np.zeros(4) if path.ends[k] else trace
+        if (k + 1) % 10 == 0:
+            kept.append(theta)
+    np.testing.assert_allclose(found.theta[0], kept, rtol=1e-12, atol=1e-13)
+    assert found.setting is setting
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+def test_on_policy_all_learners_solve_one_problem(lam):
+    """Boyan's chain has one policy, so that what TDC is measured by is the domain's own problem at any σ."""
+    setting = PredictionSetting("boyan_chain", (("reading", "expected"),), "tdc", lam=lam)
+    target, sigma = measured_problem(setting)
+    own = setting.make_domain().problem
+    assert sigma == 0.0
+    np.testing.assert_allclose(target.A(0.0, lam), own.A(0.3, lam), atol=1e-13)
+    np.testing.assert_allclose(target.b(0.0, lam), own.b(0.3, lam), atol=1e-12)
+    np.testing.assert_array_equal(target.p_trace, own.p_trace)
+    assert (own.p_trace != own.p_pi).any()
+
+
+def test_lstd_is_prepared_once_and_does_not_depend_on_step_sizes():
+    """Every kept row solves the sums of the data so far: A θ + b = 0 with traces by ρ."""
+    setting = PredictionSetting("boyan_chain", (("reading", "expected"),), "lstd", lam=0.5, steps=400, kept=2)
+    domain = setting.make_domain()
+    path, gamma = fast.trajectory(domain, 400, 3, 2), domain.problem.gamma
+    learn = prepare(setting, path, np.zeros(400))
+    (kept, step), (again, _) = learn(0.1, 1.0), learn(5.0, 0.0)
+    assert (step, kept.shape) == (-1, (3, 4))
+    np.testing.assert_array_equal(kept, again)
+    np.testing.assert_array_equal(kept, run_prediction(setting, 1, seed=3, first_run=2).theta[0])
+    a, b, trace = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
+    for k in range(400):
+        trace = path.rho[k] * (gamma * 0.5 * trace + path.phi[k])
+        a += np.outer(trace, gamma * path.phi_next[k] - path.phi[k])
+        b += path.reward[k] * trace
+        trace = np.zeros(4) if path.ends[k] else trace
+    np.testing.assert_allclose(kept[-1], np.linalg.solve(a, -b), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"^setting is 3; "):
+        prepare(3, path, np.zeros(400))
+    with pytest.raises(ValueError, match=r"^path has features \(400, 4\); they should be \(200, 4\)$"):
+        prepare(BOYAN, path, np.zeros(400))

@@ -291,3 +291,50 @@ def test_a_curve_has_no_mean_once_a_run_has_diverged():
         curve_interval(part, "loss")
     with pytest.raises(ValueError, match="part is"):
         curve_interval(part.isel(run=[0]))
+
+
+@pytest.mark.parametrize(("changes", "told"), [
+    ({"panel": "Boyan"}, r"^panel is 'Boyan'; it should be one of "),
+    ({"reading": "printed"}, r"^reading is 'printed'; it should be one of "),
+    ({"learner": "sarsa"}, r"^learner is 'sarsa'; it should be one of 'gq', "),
+    ({"way": "all"}, r"^way is 'all'; it should be one of 'common', 'ramp'$"),
+    ({"way": np.nan}, r"^way is nan"),
+    ({"lam": -0.1}, r"^lam is -0\.1"),
+    ({"lam": 1.1}, r"^lam is 1\.1"),
+])  # fmt: skip
+def test_a_choice_is_named_by_what_there_is(changes, told):
+    good = {"panel": "Boyan, printed", "reading": "expected", "learner": "gq", "way": "common"}
+    assert exp.choice_name(**good) == "Boyan, printed | expected | gq | common"
+    assert exp.choice_name(**good | {"lam": 0.0, "learner": "gtd2"}) == "Boyan, printed | expected | gtd2 | common"
+    assert exp.choice_name(**good | {"learner": "gtd2"}) == "Boyan, printed | expected | gtd2 | common | λ = 0.9"
+    with pytest.raises(ValueError, match=told):
+        exp.choice_name(**good | changes)
+
+
+def test_a_curve_is_at_the_step_sizes_chosen_for_its_sigma():
+    place = "Boyan, printed", "expected"
+    settings, inner = exp.curves(*place), exp.chosen_interior()["Boyan, printed | expected"]
+    assert list(settings) == ["σ = 0", "σ = 1", "dynamic σ, m = 0.5", "dynamic σ, best m", "dynamic σ, ramp"]
+    assert [one.sigma for one in settings.values()] == [0.0, 1.0, 0.5, inner, MEANS[0]]
+    assert [one.sigma_noise for one in settings.values()] == [0.0, 0.0, exp.NOISE, exp.NOISE, exp.NOISE]
+    assert [one.sigma_ramp_to for one in settings.values()] == [None] * 4 + [MEANS[-1]]
+    for one, way in zip(settings.values(), (0.0, 1.0, 0.5, inner, "ramp"), strict=True):
+        assert (one.learner, one.lam) == ("gq", 0.9)
+        assert (one.alpha, one.eta) == exp.chosen()[exp.choice_name(*place, "gq", way)]
+    gtd2 = exp.curve_setting(*place, "gtd2")
+    assert (gtd2.lam, gtd2.sigma) == (0.0, 0.0)
+    for wrong, told in (("a", r"^mean is 'a'"), (0.123, r"^panel, .* \| 0\.123'; step sizes should")):
+        with pytest.raises(ValueError, match=told):
+            exp.curve_setting(*place, mean=wrong)
+    with pytest.raises(ValueError, match=r"^panel is 'Boyan'"):
+        exp.curve_setting("Boyan", "expected")
+    with pytest.raises(ValueError, match=r"^learner is 'sarsa'"):
+        exp.curve_setting(*place, "sarsa")
+
+
+def test_etas_of_a_finer_grid_are_half_way_in_powers_of_two():
+    levels = [*exp.ETAS, *exp.HIGH_ETAS]
+    for low, middle, high in zip(levels, levels[1:], levels[2:], strict=False):
+        assert exp._between(middle) == pytest.approx(((low * middle) ** 0.5, middle, (middle * high) ** 0.5))
+    assert exp._between(levels[0]) == pytest.approx((levels[0] / 4, levels[0], (levels[0] * levels[1]) ** 0.5))
+    assert exp._between(levels[-1]) == pytest.approx(((levels[-2] * levels[-1]) ** 0.5, levels[-1], 2 * levels[-1]))

@@ -110,6 +110,50 @@ def test_the_second_stage_takes_the_smallest_mean_and_stops_rows_that_were_not_r
     assert (second.choice, second.steps, second.finalists) == (ten[0], 300.0, ())
 
 
+def test_the_second_stage_goes_on_to_neighbours_that_were_not_searched():
+    """From the corner of the first window outwards, until the best cell has nothing unknown beside it."""
+    (first,) = family.row_windows(GQ, [])
+    inside, corner = (first.alphas[1], first.etas[1]), (first.alphas[-1], first.etas[-1])
+    found = {tuning.row_name(GQ): family.Outcome((inside,), 300.0, (corner,))}
+    searched = {(cell.alpha, cell.eta) for cell in first.cells()}
+    beyond = sorted(family.neighbours(GQ, corner) - searched)
+    assert len(beyond) == 2
+
+    def finals(*cells):
+        data = xarray.Dataset({"score": (("setting", "run"), [[320.0 + k, 340.0 + k] for k in range(len(cells))])})
+        return data.assign_coords(key=("setting", [family._at(GQ, cell).key for cell in cells]))
+
+    (outcome,) = family.final_outcomes(found, finals(corner, *beyond)).values()
+    assert (outcome.choice, outcome.steps, outcome.finalists) == (corner, 330.0, (corner, *beyond))
+    told = rf"^finals lack \({beyond[1][0]}, {beyond[1][1]}\) of '.*'; they should be the whole of control-finals$"
+    with pytest.raises(ValueError, match=told):
+        family.final_outcomes(found, finals(corner, beyond[0]))
+    with pytest.raises(ValueError, match=r"^finals is .* with key, score$"):
+        family.final_outcomes(found, finals(corner).drop_vars("score"))
+
+
+def test_neighbours_are_one_rung_away():
+    alphas, etas = family.ALPHA_LADDER, family.ETA_LADDER
+    found = family.neighbours(GQ, (alphas[3], etas[2]))
+    assert found == {(alphas[2], etas[2]), (alphas[4], etas[2]), (alphas[3], etas[1]), (alphas[3], etas[3])}
+    rival = family.RIVAL_LADDER
+    assert family.neighbours(SARSA, (rival[3], 0.0)) == {(rival[2], 0.0), (rival[4], 0.0)}
+
+
+def test_a_row_is_given_up_above_twice_the_better_end():
+    def found(low, middle, high):
+        rows = (family.panel_row("gradient", ("greedy", 512), sigma) for sigma in (0.0, 0.5, 1.0))
+        names = map(tuning.row_name, rows)
+        return {name: family.Outcome((), steps, ()) for name, steps in zip(names, (low, middle, high), strict=True)}
+
+    assert not family.given_up(GQ, found(100.0, 200.0, 150.0))
+    assert family.given_up(GQ, found(100.0, 200.5, 150.0))
+    assert not family.given_up(GQ, found(150.0, 200.0, 100.0))
+    assert not family.given_up(GQ | {"sigma": 0.0}, found(900.0, 100.0, 100.0))
+    with pytest.raises(ValueError, match=r"^found is 3; "):
+        family.given_up(GQ, 3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seed", "runs"),
@@ -149,7 +193,7 @@ def fresh(results, method, place, sigma, **noise):
 @pytest.mark.parametrize(("dynamic", "shown"), [(False, [5, 2, 0, 3, 4, 0]), (True, [5, 2, 0, 3, 6, 0])])
 def test_an_intermediate_sigma_beats_both_ends_at_512_and_1024_under_either_target(results, dynamic, shown):
     """After Holm over 54; all that were run but at most one have a lower mean than both ends."""
-    p_values = family.family_p_values(results, dynamic=dynamic)
+    p_values = family.family_p_values(results, **({"dynamic": True} if dynamic else {}))
     assert (holm(p_values.ravel()) <= 0.05).reshape(6, 9).sum(axis=1).tolist() == shown
     noise = {"sigma_noise": 0.01} if dynamic else {}
     lower = []

@@ -139,3 +139,13 @@ CHECKSUMS = {
 def test_bits_are_those_that_were_committed(domain, reading):
     theta = run_prediction(setting(domain, reading), 2, seed=2019).theta
     assert hashlib.sha256(theta.tobytes()).hexdigest()[:16] == CHECKSUMS[domain, reading]
+
+
+def test_what_has_no_probability_is_never_picked():
+    """A uniform number may be any sum of probabilities exactly: 0 where the first is 0, ½ where two halves meet."""
+    for law in ([0.5, 0.5], [0.0, 0.5, 0.0, 0.5], [0.25, 0.0, 0.0, 0.75], [0.0, 0.0, 1.0]):
+        cumulative = np.cumsum(law)
+        for u in (0.0, 0.25, 0.5, 0.75, np.nextafter(0.5, 0.0), np.nextafter(1.0, 0.0)):
+            index = kernel.pick(cumulative, u)
+            assert index == np.searchsorted(cumulative, u, side="right")
+            assert law[index] > 0.0

@@ -259,7 +259,7 @@ def test_random_numbers_refuse_what_has_no_meaning():
     for n in (0, -1, 1.5, 2**60):
         with pytest.raises(ValueError, match=r"^n is"):
             rng.integers(state(1, 2, 3, 4), n)
-    for u in (0.0, 1.0, -0.5, np.nan, 1e-300):
+    for u in (0.0, 1.0, -0.5, np.nan, 1e-300, 2.0**-63):
         with pytest.raises(ValueError, match=r"^u is"):
             rng.normal_quantile(u)
 

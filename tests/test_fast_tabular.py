@@ -12,7 +12,8 @@ from gqlib.seeds import TRAJECTORY, words
 from gqlib.tabular.control import epsilon_greedy, n_step_q_sigma_control, q_sigma_lambda_control
 from gqlib.tabular.errors import rms_error
 
-WALK, WINDY = random_walk(7), windy_gridworld()
+# Discounted, or a kernel that forgets to would do the same.
+WALK, WINDY = random_walk(7), windy_gridworld(gamma=0.9)
 PI = np.full((9, 2), [0.4, 0.6])
 CONTROL = {"alpha": 0.4, "epsilon": 0.1}
 

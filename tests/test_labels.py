@@ -13,7 +13,7 @@ from gqlib.evaluation.curves import curve_interval
 from gqlib.evaluation.grids import find
 from gqlib.experiments import coders, family, figure3_rules, kept, reports, today_control, tuning
 from gqlib.experiments.figure2 import TwoStateSetting
-from gqlib.experiments.mountain_car import label_open_choices
+from gqlib.experiments.mountain_car import SENSITIVITY_CELLS, label_open_choices, open_choices
 from gqlib.sweeps.results import recompute, verify_sample
 
 Call = Callable[[xarray.Dataset], Any]
@@ -92,3 +92,15 @@ def test_a_search_that_is_not_whole_is_refused() -> None:
     part = xarray.Dataset({"steps_total": ("setting", [])}, coords={"key": ("setting", [])})
     with pytest.raises(ValueError, match=r"^search lacks settings; it should be the whole result of control-search$"):
         tuning.choices(part, part)
+
+
+def test_open_choices_are_labelled_in_their_order_and_counted() -> None:
+    names = [name for _ in SENSITIVITY_CELLS for name, _ in open_choices()]
+    whole = xarray.Dataset({"score": ("setting", np.zeros(2 * len(names)))})
+    labelled = label_open_choices(whole)
+    assert labelled["variation"].dims == ("setting",)
+    assert labelled["variation"].values.tolist() == [name for name in names for _ in range(2)]
+    for wrong in (0, 1, len(names) + 1):
+        part = whole.isel(setting=slice(wrong)) if wrong else xarray.Dataset()
+        with pytest.raises(ValueError, match=rf"^dataset has {wrong} settings; .* a multiple of {len(names)}$"):
+            label_open_choices(part)

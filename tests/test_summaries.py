@@ -337,3 +337,102 @@ def test_a_cell_has_its_settings_in_the_order_of_sigma() -> None:
     ordered = data.isel(setting=[0, 2, 1])
     found = reports.cell_cases(ordered, "greedy", 0.1, 512)
     assert (found.dtype, found.tolist()) == (np.int64, [0, 0, 1])  # worse than both ends
+
+
+# Reports
+
+
+def named(dataset: xarray.Dataset, **labels: list[Any]) -> xarray.Dataset:
+    return dataset.assign_coords({name: ("setting", values) for name, values in labels.items()})
+
+
+def test_a_report_of_control_has_a_line_for_each_group() -> None:
+    """Four settings, two runs of ten episodes: α divides them, the target is the same in all and does not."""
+    runs = {"steps_total": [[90, 110], [300, 500], [70, 90], [20, 40]], "steps_last": [[0, 0]] * 4,
+            "capped": [[1, 2], [3, 4], [0, 0], [0, 1]],
+            "diverged": [[False, True], [True, True], [False] * 2, [False] * 2]}  # fmt: skip
+    data = xarray.Dataset({name: (("setting", "run"), values) for name, values in runs.items()})
+    data = named(data, sigma=[0.0, 0.5, 0.0, 1.0], episodes=[10] * 4, target=["greedy"] * 4)
+    assert reports.control_report(data) == (
+        f"{'all':>34}: steps per episode     3.0 (sigma 1.00) to    40.0 (sigma 0.50), 13.8% of episodes cut off, "
+        "3 of 8 runs diverged"
+    )
+    assert reports.control_report(named(data, alpha=[0.1, 0.1, 0.2, 0.2], p=[512, 512, 64, 64])).splitlines() == [
+        f"{'0.1, 512':>34}: steps per episode    10.0 (sigma 0.00) to    40.0 (sigma 0.50), 25.0% of episodes cut off, "
+        "3 of 4 runs diverged",
+        f"{'0.2, 64':>34}: steps per episode     3.0 (sigma 1.00) to     8.0 (sigma 0.00),  2.5% of episodes cut off, "
+        "0 of 4 runs diverged",
+    ]
+
+
+def test_a_report_of_two_states_compares_the_first_with_the_last() -> None:
+    first, middle = [1.0, 4.0], [9.0, 9.0]
+    size = [[[first, middle, last] for last in ([2.0, 3.0], [3.0, 3.0], [0.0, 9.0])],
+            [[[1.0, 1.0], [0.0, 0.0], [1.0, 2.0]]] * 3]  # fmt: skip
+    data = xarray.Dataset({"size": (("setting", "run", "checkpoint", "sigma"), size),
+                           "diverged": (("setting", "run", "sigma"), [[[True, True]] * 3, [[False, True]] * 3])})
+    data = named(data, reading=["terminal", "continuing"], alpha=[0.01, 0.5])
+    assert reports.two_state_report(data).splitlines() == [
+        "    terminal, alpha 0.01: median |theta| grew for 1 of 2 sigma, 6 of 6 runs stopped",
+        "  continuing, alpha 0.5: median |theta| grew for 1 of 2 sigma, 3 of 6 runs stopped",
+    ]
+
+
+PLACES = {"domain": ["boyan_chain", "baird_star"], "options": ["[]", "[1]"], "learner": ["gq", "tdc"]}
+
+
+def test_reports_of_curves_and_of_grids_name_the_setting_and_count_what_diverged() -> None:
+    late = [[1.0, 2.0, np.inf, 8.0], [np.inf, np.inf, np.inf, 1.0]]
+    data = named(xarray.Dataset({"mspbe_late": (("setting", "run"), late)}), sigma=[0.25, 1.0], **PLACES)
+    assert reports.curve_report(data).splitlines() == [
+        "boyan_chain [] gq sigma 0.25: median late MSPBE 5, 1 of 4 runs diverged",
+        "baird_star [1] tdc sigma 1: median late MSPBE inf, 3 of 4 runs diverged",
+    ]
+    dims, lost = ("setting", "sigma", "alpha", "eta"), np.zeros((2, 1, 2, 2))
+    lost[0, 0, 0, 1], lost[1] = 1.0, 2.0
+    mspbe = np.array([4.0, 0.5, 3.0, 2.0] * 2).reshape(2, 1, 2, 2)
+    data = named(xarray.Dataset({"mspbe": (dims, mspbe), "diverged": (dims, lost)}), lam=[0.9, 0.0], **PLACES)
+    assert reports.grid_report(data).splitlines() == [
+        "boyan_chain [] gq lam 0.9: smallest late MSPBE 2 at cell (0, 1, 1) of (1, 2, 2)",
+        "baird_star [1] tdc lam 0: in every cell of (1, 2, 2) some run diverged",
+    ]
+
+
+def test_cases_are_pooled_over_cells_and_set_beside_the_papers() -> None:
+    """Two targets, two α and two p, in an order that is not theirs in the file; four interior σ in each cell."""
+    steps = {("greedy", 0.001, 64): [20, 10, 10, 10, 30, 40], ("greedy", 0.001, 512): [20, 30, 30, 50, 50, 40],
+             ("greedy", 0.01, 64): [20, 50, 50, 50, 10, 40], ("greedy", 0.01, 512): [20, 10, 10, 10, 10, 40],
+             ("soft", 0.001, 64): [20, 50, 50, 50, 50, 40], ("soft", 0.001, 512): [20, 50, 50, 50, 30, 40],
+             ("soft", 0.01, 64): [20, 50, 50, 30, 30, 40], ("soft", 0.01, 512): [20, 50, 30, 30, 30, 40]}  # fmt: skip
+    rows = [(*cell, sigma, total) for cell, totals in reversed(steps.items())
+            for sigma, total in zip((0.0, 0.2, 0.4, 0.6, 0.8, 1.0), totals, strict=True)]  # fmt: skip
+    target, alpha, p, sigma, total = (list(column) for column in zip(*rows, strict=True))
+    data = named(xarray.Dataset({"steps_total": (("setting", "run"), np.array(total)[:, None])}),
+                 target=target, alpha=alpha, p=p, sigma=sigma).assign_attrs(seed=3)  # fmt: skip
+    table = reports.pooled_cases(data)
+    assert table["count"].dims == ("target", "alpha", "p", "case")
+    assert (table.attrs, table["case"].values.tolist()) == ({"seed": 3}, ["I", "II", "III"])
+    count = table["count"].sel
+    assert count(target="greedy", alpha=0.001, p=64).values.tolist() == [3, 1, 0]
+    assert count(target="greedy", alpha=0.001, p=512).values.tolist() == [0, 2, 2]
+    assert count(target="greedy", alpha=0.01, p=64).values.tolist() == [1, 0, 3]
+    assert count(target="soft", alpha=0.01, p=512).values.tolist() == [0, 3, 1]
+    assert reports.pooled_report(table).splitlines() == [
+        "         greedy: case I 50.0%, case II 18.8%, case III 31.2%",
+        "           soft: case I 0.0%, case II 37.5%, case III 62.5%",
+    ]
+    paper = {(0.001, 512): {"I": 1.0, "II": 2.0, "III": 97.0}}
+    assert reports.cases_table(table, paper, {"I": 69.8, "II": 14.1, "III": 16.1}).splitlines() == [
+        "Values of sigma inside (0, 1) with fewer steps than both ends (I), one of them (II), neither (III), "
+        "of 4, in %",
+        "                the paper                 greedy                    soft",
+        "  alpha     p      I      II     III         I      II     III         I      II     III",
+        "  0.001    64     nan     nan     nan      75.0    25.0     0.0       0.0     0.0   100.0",
+        "  0.001   512     1.0     2.0    97.0       0.0    50.0    50.0       0.0    25.0    75.0",
+        "   0.01    64     nan     nan     nan      25.0     0.0    75.0       0.0    50.0    50.0",
+        "   0.01   512     nan     nan     nan     100.0     0.0     0.0       0.0    75.0    25.0",
+        "          all    69.8    14.1    16.1      50.0    18.8    31.2       0.0    37.5    62.5",
+    ]
+    for by_cell, overall, name in ((3, {}, "by_cell"), ({(0.1, 2): 3}, {}, "by_cell"), ({}, 3, "overall")):
+        with pytest.raises(ValueError, match=rf"^{name} is 3"):
+            reports.cases_table(table, by_cell, overall)

@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from gqlib import seeds
-from gqlib.domains import collision, collision_features, five_state_walk
-from gqlib.experiments import load_experiment
+from gqlib.domains import collision, collision_features, five_state_walk, random_mdp
+from gqlib.domains.boyan_chain import triangles
+from gqlib.domains.machine import CREW, PLAN, WEAR, machine
+from gqlib.domains.random_problems import random_policy
+from gqlib.domains.two_state import FEATURES
+from gqlib.experiments import load_experiment, today
 from gqlib.experiments.today import (
     COLLISION_METHODS,
     DRAWN,
@@ -256,3 +260,213 @@ class TestCollision:
         for ahead, behind in itertools.pairwise(tiers):
             for one, other in itertools.product(ahead, behind):
                 assert paired_difference(result[one], result[other]).high < 0.0, (one, other)
+
+
+class TestProblems:
+    def test_the_script_samples_this_chain(self):
+        """Thirteen states: half a step or two, the eleventh always one; values without discount, from the end."""
+        task = problem("Boyan, script")
+        value = [0.0] * 13
+        value[11], value[10] = -2.0, -5.0
+        for i in range(9, -1, -1):
+            value[i] = -3.0 + (value[i + 1] + value[i + 2]) / 2.0
+        np.testing.assert_allclose(task.truth, value, atol=1e-12)
+        assert task.start.tolist() == [1.0] + [0.0] * 12
+        assert (task.gamma, task.name, task.on) == (1.0, "Boyan, script", "states")
+        assert not task.phi[12].any()
+        np.testing.assert_allclose(task.phi[:12], triangles(13)[:12])
+
+    def test_the_scripts_matrices_by_hand(self):
+        """Every state counts 1/13; the eleventh goes on twice, with weights 1 and ½."""
+        phi = triangles(13)
+        a, b, m = np.zeros((4, 4)), np.zeros(4), np.zeros((4, 4))
+        for i in range(13):
+            after = {10: phi[11] + phi[12] / 2.0, 11: phi[12], 12: 0.0}
+            expected = after[i] if i in after else (phi[i + 1] + phi[i + 2]) / 2.0
+            a += np.outer(phi[i], expected - phi[i]) / 13.0
+            b += phi[i] * {10: -2.0, 11: -2.0, 12: 0.0}.get(i, -3.0) / 13.0
+            m += np.outer(phi[i], phi[i]) / 13.0
+        for found, wanted in zip(script_matrices(), (a, b, m), strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-14)
+
+    def test_two_states_go_where_the_action_says(self):
+        task = problem("two-state")
+        for s, a in itertools.product(range(2), range(2)):
+            assert task.mdp.transitions[s, a].tolist() == [float(a == 1), float(a == 0)]
+        assert not task.mdp.rewards.any()
+        assert (task.gamma, task.phi.tolist(), task.theta0.tolist()) == (0.99, [[1.0], [1.0], [2.0], [2.0]], [1.0])
+        pairs = problem("two-state, pairs")
+        np.testing.assert_array_equal(pairs.phi, FEATURES)
+        assert pairs.theta0.tolist() == [1.0] + [0.0] * (pairs.d - 1)
+
+    def test_random_problems_are_drawn_in_this_order(self):
+        for number in (0, 1):
+            one, pairs = problem(f"random {number}"), problem(f"random {number}, pairs")
+            rng = seeds.generator(SEED, number, seeds.TRAJECTORY)
+            mdp = random_mdp(rng, 10, 3, 0.95, concentration=0.3)
+            mu = random_policy(rng, 10, 3, concentration=2.0)
+            pi = random_policy(rng, 10, 3, concentration=2.0)
+            for task in (one, pairs):
+                assert task.name == f"random {number}"
+                np.testing.assert_array_equal(task.mdp.transitions, mdp.transitions)
+                np.testing.assert_array_equal(task.mdp.rewards, mdp.rewards)
+                np.testing.assert_array_equal(task.mu, mu)
+                np.testing.assert_array_equal(task.pi, pi)
+            state = rng.bit_generator.state
+            np.testing.assert_array_equal(one.phi[::3], rng.standard_normal((10, 5)))
+            rng.bit_generator.state = state
+            np.testing.assert_array_equal(pairs.phi, rng.standard_normal((30, 8)))
+
+    def test_the_machine_has_a_line_in_its_wear(self):
+        task = problem("machine")
+        np.testing.assert_array_equal(task.phi[:: task.mdp.n_actions], np.column_stack([np.ones(3), WEAR]))
+        pairs = problem("machine, pairs")
+        np.testing.assert_array_equal(pairs.phi, machine(features="wear").problem.features)
+        for one in (task, pairs):
+            np.testing.assert_array_equal(one.mu, CREW)
+            np.testing.assert_array_equal(one.pi, PLAN)
+            assert one.name == "machine"
+
+
+class TestSettings:
+    def test_numbers_are_kept_as_floats_so_that_equal_settings_have_equal_keys(self):
+        one, other = MapSetting("star, pairs", TEXTBOOK, 1, 1), MapSetting("star, pairs", TEXTBOOK, 1.0, 1.0)
+        assert [type(x) for x in (one.lam, one.sigma)] == [float, float]
+        assert one.key == other.key
+        run = RunSetting("star", "TD(λ)", 1, 1, np.int64(100), np.int64(10))
+        assert (run.alphas, [type(x) for x in (run.lam, *run.alphas, run.steps, run.every)]) == (
+            (1.0,), [float, float, int, int])
+        assert run.key == RunSetting("star", "TD(λ)", 1.0, [1.0], 100, 10).key
+        assert MapSetting("star", "TD(λ)", 0.5).sigma is None
+
+    @pytest.mark.parametrize(("fields", "told"), [
+        ({"problem": "nowhere"}, r"^problem is 'nowhere'; it should be one of 'two-state', .*'Collision, drawn'$"),
+        ({"method": "SARSA"}, r"^method is 'SARSA'; it should be one of "),
+        ({"lam": -0.1}, r"^lam is -0\.1"),
+        ({"lam": 1.1}, r"^lam is 1\.1"),
+        ({"alphas": (0.1, -0.1)}, r"^alphas is -0\.1"),
+        ({"alphas": ()}, r"^alphas is empty; it should hold at least one number$"),
+        ({"steps": 0}, r"^steps is 0"),
+        ({"every": 0}, r"^every is 0"),
+        ({"every": 11}, r"^every is 11; .*10"),
+    ])  # fmt: skip
+    def test_a_run_is_refused_by_name_and_range(self, fields, told):
+        given = {"problem": "star", "method": "TD(λ)", "lam": 0.0, "alphas": (0.1,), "steps": 10, "every": 5}
+        with pytest.raises(ValueError, match=told):
+            RunSetting(**given | fields)
+
+    @pytest.mark.parametrize(("fields", "told"), [
+        ({"problem": DRAWN}, r"^problem is 'Collision, drawn'; it should be one of 'two-state', .*'Boyan, script'$"),
+        ({"method": "SARSA"}, r"^method is 'SARSA'; it should be one of "),
+        ({"lam": -0.1}, r"^lam is -0\.1"),
+        ({"lam": 1.1}, r"^lam is 1\.1"),
+        ({"sigma": -0.1}, r"^sigma is -0\.1"),
+        ({"sigma": 1.1}, r"^sigma is 1\.1"),
+    ])  # fmt: skip
+    def test_a_point_of_a_map_is_refused_by_name_and_range(self, fields, told):
+        with pytest.raises(ValueError, match=told):
+            MapSetting(**{"problem": "star", "method": "TD(λ)", "lam": 0.0} | fields)
+
+
+def test_areas_are_means_over_what_was_kept_before_the_end():
+    """Five steps of TD(0) on the script's chain, two step sizes, both measures and the script's own, by hand."""
+    alphas, steps = (0.25, 0.5), 5
+    found = method_runs(RunSetting("Boyan, script", "TD(λ)", 0.0, alphas, steps, 1), 2, 9, first_run=3)
+    task = problem("Boyan, script")
+    draws = np.stack([seeds.generator(9, run, seeds.BEHAVIOUR).random((steps + 1, 2)) for run in (3, 4)], axis=2)
+    walks = task.follow(draws)
+    a = task.phi.T @ (task.xi[:, None] * (task.chain @ task.phi - task.phi))
+    b = task.phi.T @ (task.xi * task.rewards)
+    matrices = {"rmspbe": (a, b, task.phi.T @ (task.xi[:, None] * task.phi)), "script": script_matrices()}
+    for run, (j, alpha) in itertools.product(range(2), enumerate(alphas)):
+        theta, seen = np.zeros(4), []
+        for k in range(steps):
+            seen.append(theta)
+            i, after = walks.index[k : k + 2, run]
+            bootstrap = 0.0 if walks.ends[k, run] else task.phi[after] @ theta
+            theta = theta + alpha * (task.rewards[i] + bootstrap - task.phi[i] @ theta) * task.phi[i]
+        for name, (a_, b_, m_) in matrices.items():
+            wanted = [np.sqrt((a_ @ x + b_) @ np.linalg.pinv(m_) @ (a_ @ x + b_)) for x in seen]
+            assert found[name][run, j] == pytest.approx(np.mean(wanted), rel=1e-10), name
+        wanted = [np.sqrt(task.xi @ (task.phi @ x - task.truth) ** 2) for x in seen]
+        assert found["rmsve"][run, j] == pytest.approx(np.mean(wanted), rel=1e-10)
+    assert not found["diverged"].any()
+    elsewhere = method_runs(RunSetting("walk, tabular", "TD(λ)", 0.0, alphas, steps, 1), 2, 9, first_run=3)
+    assert np.isnan(elsewhere["script"]).all()
+
+
+class TestKept:
+    def test_four_digits_are_kept_and_rounding_is_zero(self):
+        given = np.array([1.23456, -1.23456, 12345.6, 0.000123456, 9.9996, 2e-9, 5e-10, -5e-10, 0.0, np.inf, np.nan])
+        kept = today._settled(given)
+        wanted = [1.235, -1.235, 12350.0, 0.0001235, 10.0, 2e-9, 0.0, 0.0, 0.0, np.inf, np.nan]
+        assert kept.dtype == np.float32
+        np.testing.assert_array_equal(kept, np.array(wanted, dtype=np.float32))
+
+    def test_a_map_keeps_its_six_numbers(self):
+        arrays = {name: np.arange(2.0 * len(ETAS)).reshape(2, -1) + k
+                  for k, name in enumerate(("abscissa", "step", "error", "price"))}  # fmt: skip
+        arrays |= {"eta_star": np.array([0.5, 0.25]), "best": np.array([2.0, 4.0])}
+        kept = today.map_summary(arrays)
+        for name, values in arrays.items():
+            assert kept[name][0] == ("run", "eta")[: values.ndim], name
+            np.testing.assert_array_equal(kept[name][1], values)
+        assert kept["eta"][0] == ("eta",)
+        assert kept["eta"][1].tolist() == list(ETAS)
+        assert set(kept) == {*arrays, "eta"}
+        for name, values in arrays.items():
+            with pytest.raises(ValueError, match=rf"^arrays has {name} .*with {values.ndim} axes, runs first$"):
+                today.map_summary(arrays | {name: values[..., None]})
+            with pytest.raises(ValueError, match=rf"^arrays .*\b{name}\b"):
+                today.map_summary({other: kept for other, kept in arrays.items() if other != name})
+
+    def test_runs_keep_their_areas(self):
+        names = ("rmspbe", "rmsve", "script")
+        arrays = {name: np.array([[1.23456 + k, 2.0, 3.0]]) for k, name in enumerate(names)}
+        arrays["diverged"] = np.array([[False, True, False]])
+        kept = today.method_summary(arrays)
+        assert set(kept) == {*names, "diverged"}
+        for name in names:
+            assert (kept[name][0], kept[name][1].dtype) == (("run", "alpha"), np.float32)
+            np.testing.assert_array_equal(kept[name][1], arrays[name].astype(np.float32))
+        assert (kept["diverged"][0], kept["diverged"][1].tolist()) == (("run", "alpha"), [[False, True, False]])
+        areas = today.area_summary(arrays)
+        assert set(areas) == {"rmsve", "diverged"}
+        assert areas["rmsve"][0] == areas["diverged"][0] == ("run", "alpha")
+        np.testing.assert_array_equal(areas["rmsve"][1], np.array([[2.235, 2.0, 3.0]], dtype=np.float32))
+        assert areas["diverged"][1].tolist() == [[False, True, False]]
+        for name, values in arrays.items():
+            with pytest.raises(ValueError, match=rf"^arrays has {name} .*with 2 axes, runs first$"):
+                today.method_summary(arrays | {name: values[0]})
+
+
+def test_a_method_keeps_all_but_its_sigma():
+    found, changed = METHODS[TEXTBOOK], method_of(TEXTBOOK, 0.25)
+    assert method_of(TEXTBOOK) is found
+    for field in found.__dataclass_fields__:
+        assert getattr(changed, field) == (0.25 if field == "sigma" else getattr(found, field)), field
+    with pytest.raises(ValueError, match=r"^name is 'SARSA'; it should be one of "):
+        method_of("SARSA")
+
+
+def test_a_point_of_a_map_says_what_each_part_says():
+    """A method with a ratio and one without; the same for every run, and nothing where a trace has no mean."""
+    point = map_point(MapSetting("two-state", "TDC(λ)", 0.4), 3, 0, first_run=0)
+    task, method = problem("two-state"), METHODS["TDC(λ)"]
+    for k, eta in enumerate(ETAS):
+        given = limits(task, method, 0.4, eta)
+        for name in ("abscissa", "step", "error", "price"):
+            np.testing.assert_array_equal(point[name][:, k], [getattr(given, name)] * 3)
+    assert point["eta_star"].tolist() == [eta_star(task, method, 0.4)] * 3
+    assert point["best"].tolist() == [error_after(task, method, 0.4, [2.0**-k for k in range(13)], 10).min()] * 3
+    plain = map_point(MapSetting("walk, tabular", "TD(λ)", 0.4), 1, 0, first_run=0)
+    given = limits(problem("walk, tabular"), METHODS["TD(λ)"], 0.4)
+    assert np.isnan(plain["eta_star"]).all()
+    for name in ("abscissa", "step", "error", "price"):
+        assert plain[name].tolist() == [[getattr(given, name)] * len(ETAS)]
+    squares = map_point(MapSetting("walk, tabular", "LSTD(λ)", 0.4), 1, 0, first_run=0)
+    assert np.isnan(squares["best"]).all()
+    for wrong, told in ((lambda: map_point(3, 1, 0, first_run=0), r"^setting is 3; "),
+                        (lambda: method_runs(3, 1, 0, first_run=0), r"^setting is 3; ")):  # fmt: skip
+        with pytest.raises(ValueError, match=told):
+            wrong()
