@@ -84,7 +84,7 @@ def test_settings_are_told_apart_and_survive_a_pickle() -> None:
     assert one == own_setting("sweep_tasks:drift", alpha=np.float64(0.1), steps=np.int64(3)) != two
     assert len({one.key, two.key, own_setting("sweep_tasks:says", alpha=0.1, steps=3).key}) == 3
     again = pickle.loads(pickle.dumps(one))
-    assert again == one and type(again) is type(one) and again.key == one.key
+    assert (again, type(again), again.key) == (one, type(one), one.key)
     assert repr(again) == "drift(alpha=0.1, steps=3)"
 
 
@@ -134,6 +134,8 @@ def test_the_version_follows_the_source_but_not_its_comments(tmp_path: Path, mon
         (drift, {**GRID, "beta": [1.0]}, "got an unexpected keyword argument 'beta'"),
         (drift, {**GRID, "rng": [1.0]}, "multiple values for argument 'rng'"),
         (drift, {"alpha": [0.1, 0.1], "steps": [3]}, "2, 1 of them different"),
+        (drift, {**GRID, "steps": [3, np.inf]}, "field steps is inf; it should be a finite number, a text, None, or"),
+        (drift, {**GRID, "steps": [np.zeros(2)]}, "field steps is array.+it should be a finite number, a text, None"),
         (sweep_tasks.anything, {"key": [1]}, "a field is called 'key'; it should be a name of Python's other than"),
         (sweep_tasks.anything, {"lambda": [1]}, "a field is called 'lambda'"),
     ],

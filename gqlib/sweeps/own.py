@@ -39,7 +39,7 @@ from gqlib.rules import LARGEST_WEIGHT
 from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect
 from gqlib.sweeps.setting import Setting, as_python
-from gqlib.sweeps.store import Arrays, Store
+from gqlib.sweeps.store import Arrays, Store, canonical_json
 from gqlib.sweeps.sweep import Experiment, run_sweep
 
 if TYPE_CHECKING:
@@ -93,6 +93,12 @@ def own_setting(function: str, **fields: Any) -> OwnSetting:
     walk(alpha=0.1, trace=0.9)
     """
     check.instance("function", function, str)
+    for name, value in fields.items():
+        try:
+            canonical_json(as_python(value))
+        except ValueError:
+            wanted = "a finite number, a text, None, or a list of such"
+            raise ValueError(f"field {name} is {check.brief(value)}; it should be {wanted}") from None
     setting: OwnSetting = _kind(tuple(fields))(function, *map(as_python, fields.values()))
     return setting
 
