@@ -7,6 +7,7 @@ bootstraps.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ __all__ = [
 
 POLICIES = ("greedy", "epsilon-greedy", "random")
 _NO_LIMIT = 2**62  # of steps, or of episodes
+_FLAT = "(gymnasium.wrappers.FlattenObservation makes one Box of many parts)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +83,7 @@ class Played(ByValue):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in `play`; `played` holds the episodes that were finished.
+    """Ctrl-C in `play`; `played` holds the episodes that were finished, a list for agents side by side.
 
     Examples
     --------
@@ -89,13 +91,13 @@ class Interrupted(KeyboardInterrupt):
     [9.0]
     """
 
-    def __init__(self, text: str, played: Played) -> None:
+    def __init__(self, text: str, played: Played | list[Played]) -> None:
         super().__init__(text)
-        self.played = played
+        self.played: Any = played
 
 
 class DivergedPlay(Diverged):
-    """Weights that overflow in `play`; `played` holds the episodes that were finished.
+    """Weights that overflow in `play`; `played` holds the episodes that were finished, as in `Interrupted`.
 
     Examples
     --------
@@ -103,9 +105,9 @@ class DivergedPlay(Diverged):
     [9]
     """
 
-    def __init__(self, text: str, played: Played) -> None:
+    def __init__(self, text: str, played: Played | list[Played]) -> None:
         super().__init__(text)
-        self.played = played
+        self.played: Any = played
 
 
 def _spaces(env: Any) -> tuple[Any, int]:
@@ -146,7 +148,7 @@ def tile_coder(
 
     box, actions = _spaces(env)
     if not isinstance(box, Box) or len(box.shape) != 1:
-        raise ValueError(f"env has observations {check.brief(box)}; they should be a Box with one dimension")
+        raise ValueError(f"env has observations {check.brief(box)}; they should be a Box with one dimension {_FLAT}")
     corners = []
     for name, given, own in (("low", low, box.low), ("high", high, box.high)):
         corner = check.reals(name, own if given is None else given)
@@ -192,8 +194,8 @@ def features_of(env: Any, **options: Any) -> TileCoder | TableCoder:
     if isinstance(space, Tuple) and len(space) and all(isinstance(part, Discrete) for part in space):
         return TableCoder([int(part.n) for part in space], actions, first=[int(part.start) for part in space])
     raise ValueError(
-        f"env has observations {check.brief(space)}; they should be a Box with one dimension or numbers that count "
-        "(gymnasium.wrappers.FlattenObservation makes one Box of many parts)"
+        f"env has observations {check.brief(space)}; "
+        f"they should be a Box with one dimension or numbers that count {_FLAT}"
     )
 
 
@@ -306,6 +308,8 @@ def play(
     ValueError
         Also if the environment returns a state or a reward that is no finite number, with the episode and the step.
 
+    Whatever else the environment or the callback raises has `played`, too.
+
     Examples
     --------
     >>> import gymnasium
@@ -396,7 +400,7 @@ def _played(
     if progress is not None:
         check.flag("progress", progress)
     budget, total = _budget(episodes, steps, callback)
-    log, taken, counts_steps = _Log(), 0, budget.steps <= budget.episodes
+    log, taken, counts_steps, under_way = _Log(), 0, budget.steps <= budget.episodes, False
     step, advanced = env.step, getattr(learner, "_advance", None)
     coded = isinstance(getattr(learner, "features", None), Coder)  # and a coder refuses a state, at no cost
     next_state: Any = 0  # none yet
@@ -405,6 +409,7 @@ def _played(
             while not budget.over(log, taken):
                 state = _first(env.reset(seed=None if log.returns else seed))
                 _hold(env, state, 0.0, log)
+                under_way = True
                 action, ended, cut = choose(state), False, False
                 while not (ended or cut) and taken < budget.steps:
                     answer = step(action)
@@ -424,21 +429,38 @@ def _played(
                     log.step(reward)
                     taken += 1
                     state, action = next_state, next_action
+                under_way = False
                 if learner is not None:
                     learner.end_episode()
                 advance(log.length if counts_steps else 1)
                 if (ended or cut) and budget.told(log.end(bool(cut and not ended))):
                     break
     except BaseException as error:
-        if learner is not None:
+        if learner is not None and under_way:
             learner.end_episode()
-        if not isinstance(error, KeyboardInterrupt | Diverged):
-            if coded and isinstance(error, ValueError):
+        told = _with_episodes(error, log.played())
+        if coded and isinstance(error, ValueError) and not isinstance(error, Diverged):
+            try:
                 _hold(env, next_state, 0.0, log, 1, error)
+            except ValueError as clearer:
+                told = _with_episodes(clearer, log.played())
+        if told is error:
             raise
-        kind = Interrupted if isinstance(error, KeyboardInterrupt) else DivergedPlay
-        raise kind(str(error), log.played()) from error
+        raise told from error
     return log.played()
+
+
+def _with_episodes(error: BaseException, played: Played | list[Played]) -> BaseException:
+    """What to raise instead of `error`, so that the episodes that were finished are not lost."""
+    if isinstance(error, Diverged):
+        return DivergedPlay(str(error), played)
+    if isinstance(error, KeyboardInterrupt):
+        counts = [len(one.returns) for one in (played if isinstance(played, list) else [played])]
+        told = f"{sum(counts)} episode{'s' * (sum(counts) != 1)} finished; they are in the exception's `played`"
+        return Interrupted(told, played)
+    with contextlib.suppress(AttributeError, TypeError):  # an exception with slots has no room
+        error.played = played  # type: ignore[attr-defined]
+    return error
 
 
 def _first(answer: Any) -> Any:

@@ -194,7 +194,8 @@ def own_study(
     name, title : str
         The name is that of the result file; by default the name of the function, and the first line of its docstring.
     version : str
-        Changes when results change; by default a digest of the function's source, without that of what it calls.
+        Changes when results change; by default a digest of the function's source, without that of what it calls. One of
+        your own keeps the runs that are there when you mend what only made others fail.
     runs_per_task : int
         More than 1 where a run takes much less than a second.
 
