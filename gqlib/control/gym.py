@@ -20,6 +20,7 @@ from gqlib import _validate as check
 from gqlib import seeds
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array, Diverged
+from gqlib.control._budget import planned
 from gqlib.control.agent import Agent
 from gqlib.control.features import Coder, TableCoder, TileCoder
 from gqlib.control.setting import TARGETS, TargetPolicy
@@ -42,7 +43,6 @@ __all__ = [
 ]
 
 POLICIES = ("greedy", "epsilon-greedy", "random")
-_NO_LIMIT = 2**62  # of steps, or of episodes
 _FLAT = "(gymnasium.wrappers.FlattenObservation makes one Box of many parts)"
 
 
@@ -229,34 +229,6 @@ class _Log:
         )
 
 
-@dataclass(frozen=True)
-class _Budget:
-    """How long to play, and whom to tell."""
-
-    episodes: int
-    steps: int
-    callback: Callable[[int, float, int], object] | None
-
-    def over(self, log: _Log, taken: int) -> bool:
-        return len(log.returns) >= self.episodes or taken >= self.steps
-
-    def told(self, episode: tuple[int, float, int]) -> bool:
-        """Whether the callback asks to stop."""
-        return self.callback is not None and self.callback(*episode) is True
-
-
-def _budget(episodes: int | None, steps: int | None, callback: Any) -> tuple[_Budget, int]:
-    if episodes is None and steps is None:
-        raise ValueError("episodes is None, and so is steps; one of them should say when to stop")
-    if callback is not None:
-        check.function("callback", callback)
-    count = _NO_LIMIT if episodes is None else check.integer("episodes", episodes, low=1)
-    most = _NO_LIMIT if steps is None else check.integer("steps", steps, low=1)
-    check.room("episodes", episodes, 0 if episodes is None else count)
-    check.room("steps", steps, 0 if steps is None else most)
-    return _Budget(count, most, callback), min(count, most)
-
-
 def _able(agent: Any, needed: Sequence[str]) -> None:
     if not all(hasattr(agent, name) for name in needed):
         raise ValueError(f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has")
@@ -399,14 +371,14 @@ def _played(
     seed = check.integer("seed", seed, low=0)
     if progress is not None:
         check.flag("progress", progress)
-    budget, total = _budget(episodes, steps, callback)
+    budget, total = planned(episodes, steps, callback)
     log, taken, counts_steps, under_way = _Log(), 0, budget.steps <= budget.episodes, False
     step, advanced = env.step, getattr(learner, "_advance", None)
     coded = isinstance(getattr(learner, "features", None), Coder)  # and a coder refuses a state, at no cost
     next_state: Any = 0  # none yet
     try:
         with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
-            while not budget.over(log, taken):
+            while not budget.over(len(log.returns), taken):
                 state = _first(env.reset(seed=None if log.returns else seed))
                 _hold(env, state, 0.0, log)
                 under_way = True

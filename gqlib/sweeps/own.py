@@ -98,7 +98,7 @@ def own_setting(function: str, **fields: Any) -> OwnSetting:
             canonical_json(as_python(value))
         except ValueError:
             wanted = "a finite number, a text, None, or a list of such"
-            raise ValueError(f"field {name} is {check.brief(value)}; it should be {wanted}") from None
+            raise ValueError(f"{name} is {check.brief(value)}; it should be {wanted}") from None
     setting: OwnSetting = _kind(tuple(fields))(function, *map(as_python, fields.values()))
     return setting
 
