@@ -150,8 +150,11 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", type=_pair, action="append", default=[], metavar="FIELD=VALUES", help="change a field of all settings"
     )
-    for name, letter in OVERRIDES.items():
-        parser.add_argument(f"--{name}", metavar=letter, help=f"short for --set {name}={letter}")
+    for name, letter in OVERRIDES.items():  # in one list with the others: the result is named in the order as typed
+        pair = functools.partial(lambda name, text: _pair(f"{name}={text}"), name)
+        parser.add_argument(
+            f"--{name}", type=pair, action="append", dest="set", metavar=letter, help=f"short for --set {name}={letter}"
+        )
     _out_option(parser)
 
 
@@ -259,7 +262,6 @@ def _make(experiments: list[Experiment], arguments: argparse.Namespace) -> None:
     from gqlib.sweeps.results import collect, save_results
 
     changes = dict(arguments.set)
-    changes |= {name: value for name in OVERRIDES if (value := getattr(arguments, name)) is not None}
     fields = {name: _values(text) for name, text in changes.items()}
     plans = [(original, original.with_runs(arguments.runs).with_fields(**fields)) for original in experiments]
     store, say = Store(arguments.out / ".store"), functools.partial(print, flush=True)

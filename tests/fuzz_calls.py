@@ -23,6 +23,7 @@ import numpy as np
 
 import gqlib
 from gqlib.sweeps.names import TABLE
+from gqlib.sweeps.own import coin, own_setting
 
 ROOT = Path(__file__).parents[1]
 KEPT = tempfile.TemporaryDirectory()
@@ -340,6 +341,11 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     | {"by_cell": {}, "overall": {}},
     **{f"sweeps.names.{name}": {"name": "control"} for name in ("current", "former", "look_up")},
     "sweeps.sweep.Experiment": {"function": "control", "settings": lambda: sweep()[0].settings, "summary": "control"},
+    "sweeps.own.own_setting": {"function": "gqlib.sweeps.own:coin", "word": "a"},
+    "sweeps.own.own_runs": {"setting": lambda: own_setting("gqlib.sweeps.own:coin", heads=0.5, throws=10)},
+    "sweeps.own.own_study": {"function": lambda: coin, "grid": {"heads": (0.5, 0.25), "throws": (10,)}},
+    "sweeps.own.run_study": {"study": lambda: sweep()[0], "directory": lambda: FOLDER / "study"},
+    "sweeps.own.coin": {"heads": 0.5, "throws": 10},
     "sweeps.setting.plain": {"setting": lambda: sweep()[0].settings[0]},
     "sweeps.store.unpack": {"data": by("sweeps.store.pack")},
     "sweeps.store.write_file": {"path": lambda: FOLDER / "written"},

@@ -114,3 +114,31 @@ def experiment(
         version=version,
         runs_per_task=runs_per_task,
     )
+
+
+def drift(rng: np.random.Generator, alpha: float, steps: int) -> dict[str, Any]:
+    """One run for a study of one's own: x' = x + alpha (noise - x), which diverges where alpha is above 2."""
+    if steps < 0:
+        raise ValueError(f"steps is {steps}")
+    x, path = 1.0, [1.0]
+    for _ in range(max(steps, 3)):
+        x = x + alpha * (rng.normal() - x)
+        path.append(x)
+    return {"x": x, "path": np.array(path[:4])}
+
+
+def says(rng: np.random.Generator, count: int, diverged: bool) -> dict[str, Any]:
+    return {"count": count, "diverged": True} if diverged else {"count": count}
+
+
+def whatever(rng: np.random.Generator, what: Any) -> Any:
+    return what
+
+
+def grows(rng: np.random.Generator, seen: list[int] = []) -> dict[str, Any]:  # noqa: B006 (it is to grow)
+    seen.append(0)
+    return {"x": np.zeros(len(seen))}
+
+
+def anything(rng: np.random.Generator, **fields: Any) -> dict[str, Any]:
+    return {"x": 1.0}

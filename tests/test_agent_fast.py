@@ -468,19 +468,83 @@ def test_evaluation_follows_its_policy_and_changes_nothing():
     assert np.bincount(actions).min() > 70
 
 
+class Stops(Corridor):
+    """Somebody presses Ctrl-C in the seventh step."""
+
+    left = 7
+
+    def step(self, action):
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+        return super().step(action)
+
+
 def test_an_interrupted_evaluation_keeps_its_episodes():
-    class Stops(Corridor):
+    with pytest.raises(Interrupted) as told:
+        evaluate(Stops(), None, 9, seed=0, policy=lambda state: 1)
+    assert told.value.played.lengths.tolist() == [3, 3]
+
+
+def test_a_callback_that_raises_loses_no_episode_and_counts_none_twice():
+    def third(number, total, length):
+        if number == 2:
+            raise RuntimeError("enough")
+
+    agent, whole = corridor_agent(), corridor_agent()
+    with pytest.raises(RuntimeError, match="enough") as told:
+        play(Corridor(), agent, 9, seed=0, callback=third)
+    assert told.value.played == play(Corridor(), whole, 3, seed=0)
+    assert told.value.__cause__ is None
+    assert agent.episodes == whole.episodes == 3
+    np.testing.assert_array_equal(agent.theta, whole.theta)
+
+
+def test_an_error_of_the_environment_comes_with_the_episodes_before_it():
+    class Breaks(Corridor):
         left = 7
 
         def step(self, action):
             self.left -= 1
             if not self.left:
-                raise KeyboardInterrupt
+                raise OSError("no sensor")
             return super().step(action)
 
-    with pytest.raises(Interrupted) as told:
+    agent = corridor_agent()
+    with pytest.raises(OSError, match="no sensor") as told:
+        play(Breaks(), agent, 9, seed=0)
+    assert 1 <= len(told.value.played.lengths) <= 2
+    assert told.value.played.lengths.sum() <= 6
+    assert not agent.trace.any()
+    with pytest.raises(KeyboardInterrupt, match=r"^2 episodes finished; they are in the exception's `played`$"):
         evaluate(Stops(), None, 9, seed=0, policy=lambda state: 1)
-    assert told.value.played.lengths.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_side_by_side_an_interrupt_leaves_no_trace_and_keeps_the_episodes(error, monkeypatch):
+    def both():
+        envs = gymnasium.make_vec("FrozenLake-v1", num_envs=2, vectorization_mode="sync")
+        return envs, [Agent(features_of(envs), np.random.default_rng(run), epsilon=1.0) for run in range(2)]
+
+    envs, agents = both()
+    steps, step = [], envs.step
+
+    def stops(actions):
+        steps.append(actions)
+        if len(steps) > 30:
+            raise error
+        return step(actions)
+
+    monkeypatch.setattr(envs, "step", stops)
+    with pytest.raises(error) as told:
+        play_side_by_side(envs, agents, 50, seed=0)
+    expected = play_side_by_side(*both(), 50, seed=0)
+    for agent, kept, all_of_it in zip(agents, told.value.played, expected, strict=True):
+        count = len(kept.lengths)
+        assert 1 <= count < 50
+        assert kept.lengths.tolist() == all_of_it.lengths[:count].tolist()
+        assert kept.lengths.sum() <= agent.steps <= 30
+        assert not agent.trace.any()
 
 
 @pytest.mark.parametrize(

@@ -120,10 +120,10 @@ def test_table_2_is_printed_with_labels_beside_that_of_the_paper(
 def test_fields_are_changed_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ["reproduce", "fig4", "--workers", "1", "--out", str(tmp_path), "--runs", "1"]
     assert run(*line, "--lam", "0.5,0.9", "--sigma", "1", "--set", "target=epsilon-greedy") == 0
-    path = tmp_path / "fig4-runs1-targetepsilon-greedy-sigma1-lam0.5_0.9.npz"
+    path = tmp_path / "fig4-runs1-lam0.5_0.9-sigma1-targetepsilon-greedy.npz"
     assert f"written to {path}" in capsys.readouterr().out
     result = load_results(path)
-    assert result.attrs["name"] == "fig4-targetepsilon-greedy-sigma1-lam0.5_0.9"
+    assert result.attrs["name"] == "fig4-lam0.5_0.9-sigma1-targetepsilon-greedy"
     assert sorted(zip(result["alpha"].values, result["lam"].values, strict=True)) == [
         (alpha, lam) for alpha in (0.001, 0.002) for lam in (0.5, 0.9)
     ]

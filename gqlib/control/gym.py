@@ -7,6 +7,7 @@ bootstraps.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from gqlib import _validate as check
 from gqlib import seeds
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array, Diverged
+from gqlib.control._budget import planned
 from gqlib.control.agent import Agent
 from gqlib.control.features import Coder, TableCoder, TileCoder
 from gqlib.control.setting import TARGETS, TargetPolicy
@@ -41,7 +43,7 @@ __all__ = [
 ]
 
 POLICIES = ("greedy", "epsilon-greedy", "random")
-_NO_LIMIT = 2**62  # of steps, or of episodes
+_FLAT = "(gymnasium.wrappers.FlattenObservation makes one Box of many parts)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +83,7 @@ class Played(ByValue):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in `play`; `played` holds the episodes that were finished.
+    """Ctrl-C in `play`; `played` holds the episodes that were finished, a list for agents side by side.
 
     Examples
     --------
@@ -89,13 +91,13 @@ class Interrupted(KeyboardInterrupt):
     [9.0]
     """
 
-    def __init__(self, text: str, played: Played) -> None:
+    def __init__(self, text: str, played: Played | list[Played]) -> None:
         super().__init__(text)
-        self.played = played
+        self.played: Any = played
 
 
 class DivergedPlay(Diverged):
-    """Weights that overflow in `play`; `played` holds the episodes that were finished.
+    """Weights that overflow in `play`; `played` holds the episodes that were finished, as in `Interrupted`.
 
     Examples
     --------
@@ -103,9 +105,9 @@ class DivergedPlay(Diverged):
     [9]
     """
 
-    def __init__(self, text: str, played: Played) -> None:
+    def __init__(self, text: str, played: Played | list[Played]) -> None:
         super().__init__(text)
-        self.played = played
+        self.played: Any = played
 
 
 def _spaces(env: Any) -> tuple[Any, int]:
@@ -146,7 +148,7 @@ def tile_coder(
 
     box, actions = _spaces(env)
     if not isinstance(box, Box) or len(box.shape) != 1:
-        raise ValueError(f"env has observations {check.brief(box)}; they should be a Box with one dimension")
+        raise ValueError(f"env has observations {check.brief(box)}; they should be a Box with one dimension {_FLAT}")
     corners = []
     for name, given, own in (("low", low, box.low), ("high", high, box.high)):
         corner = check.reals(name, own if given is None else given)
@@ -192,8 +194,8 @@ def features_of(env: Any, **options: Any) -> TileCoder | TableCoder:
     if isinstance(space, Tuple) and len(space) and all(isinstance(part, Discrete) for part in space):
         return TableCoder([int(part.n) for part in space], actions, first=[int(part.start) for part in space])
     raise ValueError(
-        f"env has observations {check.brief(space)}; they should be a Box with one dimension or numbers that count "
-        "(gymnasium.wrappers.FlattenObservation makes one Box of many parts)"
+        f"env has observations {check.brief(space)}; "
+        f"they should be a Box with one dimension or numbers that count {_FLAT}"
     )
 
 
@@ -225,34 +227,6 @@ class _Log:
             np.array(self.lengths, dtype=np.int64),
             np.array(self.truncated, dtype=bool),
         )
-
-
-@dataclass(frozen=True)
-class _Budget:
-    """How long to play, and whom to tell."""
-
-    episodes: int
-    steps: int
-    callback: Callable[[int, float, int], object] | None
-
-    def over(self, log: _Log, taken: int) -> bool:
-        return len(log.returns) >= self.episodes or taken >= self.steps
-
-    def told(self, episode: tuple[int, float, int]) -> bool:
-        """Whether the callback asks to stop."""
-        return self.callback is not None and self.callback(*episode) is True
-
-
-def _budget(episodes: int | None, steps: int | None, callback: Any) -> tuple[_Budget, int]:
-    if episodes is None and steps is None:
-        raise ValueError("episodes is None, and so is steps; one of them should say when to stop")
-    if callback is not None:
-        check.function("callback", callback)
-    count = _NO_LIMIT if episodes is None else check.integer("episodes", episodes, low=1)
-    most = _NO_LIMIT if steps is None else check.integer("steps", steps, low=1)
-    check.room("episodes", episodes, 0 if episodes is None else count)
-    check.room("steps", steps, 0 if steps is None else most)
-    return _Budget(count, most, callback), min(count, most)
 
 
 def _able(agent: Any, needed: Sequence[str]) -> None:
@@ -305,6 +279,8 @@ def play(
         If the weights overflow (it is a ValueError), likewise.
     ValueError
         Also if the environment returns a state or a reward that is no finite number, with the episode and the step.
+
+    Whatever else the environment or the callback raises has `played`, too.
 
     Examples
     --------
@@ -395,16 +371,17 @@ def _played(
     seed = check.integer("seed", seed, low=0)
     if progress is not None:
         check.flag("progress", progress)
-    budget, total = _budget(episodes, steps, callback)
-    log, taken, counts_steps = _Log(), 0, budget.steps <= budget.episodes
+    budget, total = planned(episodes, steps, callback)
+    log, taken, counts_steps, under_way = _Log(), 0, budget.steps <= budget.episodes, False
     step, advanced = env.step, getattr(learner, "_advance", None)
     coded = isinstance(getattr(learner, "features", None), Coder)  # and a coder refuses a state, at no cost
     next_state: Any = 0  # none yet
     try:
         with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
-            while not budget.over(log, taken):
+            while not budget.over(len(log.returns), taken):
                 state = _first(env.reset(seed=None if log.returns else seed))
                 _hold(env, state, 0.0, log)
+                under_way = True
                 action, ended, cut = choose(state), False, False
                 while not (ended or cut) and taken < budget.steps:
                     answer = step(action)
@@ -424,21 +401,38 @@ def _played(
                     log.step(reward)
                     taken += 1
                     state, action = next_state, next_action
+                under_way = False
                 if learner is not None:
                     learner.end_episode()
                 advance(log.length if counts_steps else 1)
                 if (ended or cut) and budget.told(log.end(bool(cut and not ended))):
                     break
     except BaseException as error:
-        if learner is not None:
+        if learner is not None and under_way:
             learner.end_episode()
-        if not isinstance(error, KeyboardInterrupt | Diverged):
-            if coded and isinstance(error, ValueError):
+        told = _with_episodes(error, log.played())
+        if coded and isinstance(error, ValueError) and not isinstance(error, Diverged):
+            try:
                 _hold(env, next_state, 0.0, log, 1, error)
+            except ValueError as clearer:
+                told = _with_episodes(clearer, log.played())
+        if told is error:
             raise
-        kind = Interrupted if isinstance(error, KeyboardInterrupt) else DivergedPlay
-        raise kind(str(error), log.played()) from error
+        raise told from error
     return log.played()
+
+
+def _with_episodes(error: BaseException, played: Played | list[Played]) -> BaseException:
+    """What to raise instead of `error`, so that the episodes that were finished are not lost."""
+    if isinstance(error, Diverged):
+        return DivergedPlay(str(error), played)
+    if isinstance(error, KeyboardInterrupt):
+        counts = [len(one.returns) for one in (played if isinstance(played, list) else [played])]
+        told = f"{sum(counts)} episode{'s' * (sum(counts) != 1)} finished; they are in the exception's `played`"
+        return Interrupted(told, played)
+    with contextlib.suppress(AttributeError, TypeError):  # an exception with slots has no room
+        error.played = played  # type: ignore[attr-defined]
+    return error
 
 
 def _first(answer: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.agent import Agent
-from gqlib.control.gym import Played, _able, _hold, _Log
+from gqlib.control.gym import Played, _able, _hold, _Log, _with_episodes
 from gqlib.fast._sound import finite
 
 __all__ = ["play_side_by_side"]
@@ -36,6 +36,11 @@ def play_side_by_side(
         For the first reset: environment i gets `seed` + i.
     learn : bool
         Otherwise the agents follow their greedy policies and do not change.
+
+    Raises
+    ------
+    Interrupted, DivergedPlay
+        As in `gqlib.control.gym.play`; `played` is the list of what each agent has finished.
 
     Examples
     --------
@@ -65,31 +70,41 @@ def play_side_by_side(
     logs = [_Log() for _ in agents]
     states = list(iterate(envs.observation_space, envs.reset(seed=seed)[0]))
     actions, begins = [act(state) for act, state in zip(choose, states, strict=True)], [False] * count
-    while any(len(log.returns) < episodes for log in logs):
-        seen, rewards, ended, cut, info = envs.step(np.array(actions))
-        arrived = list(iterate(envs.observation_space, seen))
-        sound = finite(seen) and finite(rewards)
-        for i, (agent, log) in enumerate(zip(agents, logs, strict=True)):
-            if len(log.returns) >= episodes:
-                continue
-            over, state = bool(ended[i] or cut[i]), arrived[i]
-            if not sound:
-                _hold(envs, state, float(rewards[i]), log, 1)
-            if begins[i]:  # the step that only started an episode
-                states[i], actions[i], begins[i] = state, choose[i](state), False
-                continue
-            reached = info["final_obs"][i] if over and mode is AutoresetMode.SAME_STEP else state
-            action, reward = choose[i](reached), float(rewards[i])
-            if learn:
-                agent.learn(states[i], actions[i], reward, reached, action, terminated=bool(ended[i]))
-            log.step(reward)
-            states[i], actions[i] = reached, action
-            if over:
-                log.end(bool(cut[i] and not ended[i]))
+    try:
+        while any(len(log.returns) < episodes for log in logs):
+            seen, rewards, ended, cut, info = envs.step(np.array(actions))
+            arrived = list(iterate(envs.observation_space, seen))
+            sound = finite(seen) and finite(rewards)
+            for i, (agent, log) in enumerate(zip(agents, logs, strict=True)):
+                if len(log.returns) >= episodes:
+                    continue
+                over, state = bool(ended[i] or cut[i]), arrived[i]
+                if not sound:
+                    _hold(envs, state, float(rewards[i]), log, 1)
+                if begins[i]:  # the step that only started an episode
+                    states[i], actions[i], begins[i] = state, choose[i](state), False
+                    continue
+                reached = info["final_obs"][i] if over and mode is AutoresetMode.SAME_STEP else state
+                action, reward = choose[i](reached), float(rewards[i])
                 if learn:
+                    agent.learn(states[i], actions[i], reward, reached, action, terminated=bool(ended[i]))
+                log.step(reward)
+                states[i], actions[i] = reached, action
+                if over:
+                    log.end(bool(cut[i] and not ended[i]))
+                    if learn:
+                        agent.end_episode()
+                    if mode is AutoresetMode.NEXT_STEP:
+                        begins[i] = True
+                    elif len(log.returns) < episodes:
+                        states[i], actions[i] = state, choose[i](state)
+    except BaseException as error:
+        if learn:
+            for agent, log, waits in zip(agents, logs, begins, strict=True):
+                if len(log.returns) < episodes and not waits:
                     agent.end_episode()
-                if mode is AutoresetMode.NEXT_STEP:
-                    begins[i] = True
-                elif len(log.returns) < episodes:
-                    states[i], actions[i] = state, choose[i](state)
+        told = _with_episodes(error, [log.played() for log in logs])
+        if told is error:
+            raise
+        raise told from error
     return [log.played() for log in logs]

@@ -7,6 +7,7 @@
 ``progress`` how long it will take, and how far it is
 ``store``    arrays on disk that are either complete or recognised as incomplete
 ``results``  labelled results, as files that can be checked run by run
+``own``      a study of your own from a function that makes one run
 """
 
 __all__: list[str] = []

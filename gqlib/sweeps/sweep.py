@@ -20,6 +20,7 @@ import hashlib
 import heapq
 import logging
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -408,6 +409,7 @@ def run_sweep(
     workers = check.integer("workers", workers, low=1, high=MOST_WORKERS)
     say = check.function("announce", announce) if announce is not None else lambda text: None
     _check_dask(dask)
+    _check_importable(experiment, elsewhere=workers > 1 or dask is not None)
     missing, found, damaged, old = _missing(experiment, store)
     total = experiment.runs * len(experiment.settings)
     left = sum(task.runs for task in missing)
@@ -440,6 +442,18 @@ def _check_dask(dask: Any) -> None:
     if not (dask is None or address or running):
         wanted = "an address such as tcp://host:port, 'local', or a client or cluster of Dask"
         raise ValueError(f"dask is {check.brief(dask)}; it should be {wanted}")
+
+
+def _check_importable(experiment: Experiment, *, elsewhere: bool) -> None:
+    """Refuse code that workers cannot import, and code whose import would start the sweep again in each of them."""
+    own = {name for setting in experiment.settings for name in getattr(setting, "imported", ())}
+    for name in sorted({experiment.function, *own}):
+        module = name.partition(":")[0]
+        if module == "__main__" and elsewhere:
+            raise SweepError(f"workers cannot import {name!r} from a notebook or a prompt: put it into a module")
+        if getattr(getattr(sys.modules.get(module), "__spec__", None), "_initializing", False):
+            below = 'if __name__ == "__main__":'
+            raise SweepError(f"{module} would run its sweep whenever a worker imports it: put the call below {below}")
 
 
 def _tell(failed: Mapping[int, Failure], tried: Sequence[Task], store: Store, settings: Sequence[Any]) -> None:
