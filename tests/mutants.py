@@ -144,7 +144,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "learners/sigma": ("sigma",),
     "learners/sparse": ("sparse_gq",),
     "learners/textbook": ("textbook",),
-    "long_run": ("corrected", "variance"),
+    "long_run": ("long_run",),
     "mdp": ("mdp",),
     "methods/catalogue": ("methods",),
     "methods/limits": ("methods", "today"),
