@@ -179,7 +179,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "sweeps/workers": ("workers", "cluster", "sweep"),
     "symbolic": ("symbolic",),
     "tabular/_arguments": ("tabular",),
-    "tabular/control": ("fast_tabular", "tabular"),
+    "tabular/control": ("tabular_control", "fast_tabular"),
     "tabular/errors": ("tabular_errors",),
     "tabular/n_step": ("tabular",),
     "tabular/one_step": ("tabular",),
