@@ -137,7 +137,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "fast/rng": ("rng", "fast_refusals"),
     "fast/tabular": ("fast_tabular", "fast_refusals"),
     "learners/corrected": ("corrected",),
-    "learners/ensemble": ("learners", "corrected"),
+    "learners/ensemble": ("ensemble",),
     "learners/gq": ("learners",),
     "learners/gradient_td": ("relatives",),
     "learners/relatives": ("relatives",),
