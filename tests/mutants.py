@@ -143,7 +143,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "learners/relatives": ("relatives",),
     "learners/sigma": ("sigma",),
     "learners/sparse": ("sparse_gq",),
-    "learners/textbook": ("textbook",),
+    "learners/textbook": ("textbook_parts",),
     "long_run": ("long_run",),
     "mdp": ("mdp",),
     "methods/catalogue": ("methods",),
