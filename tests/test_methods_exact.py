@@ -338,6 +338,8 @@ def test_what_has_no_error_after_steps_is_refused():
         largest_step([[-1.0]], extragradient=1)
     with pytest.raises(ValueError, match=r"^joint is \[\[-1e-310\]\]; it should be larger, so that step sizes are"):
         largest_step([[-1e-310]])
+    with pytest.raises(ValueError, match=r"^joint has shape \(1, 2\); it should have shape \(1, 1\)$"):
+        largest_step([[-1.0, 0.0]])
     told = r"^method has the update semi-gradient; it should be one with a second weight vector$"
     with pytest.raises(ValueError, match=told):
         ratio_windows(task, td, 0.5)
@@ -384,6 +386,34 @@ def test_windows_do_not_depend_on_the_units_of_the_features(scale):
     assert eta_star(double, ridge, 0.0) == np.inf
     less = Method(update="tdrc", kappa=0.25 * scale**2)
     assert ratio_windows(double, less, 0.0) == [(pytest.approx(0.35 / 2.75), np.inf)]
+
+
+def test_limits_are_those_of_the_joint_matrix_and_nan_where_there_is_none():
+    task = TASKS["continuing", "states"]
+    for name, method in METHODS.items():
+        if "states" not in method.on:
+            continue
+        lam = 0.0 if method.update == "direct" else 0.5
+        given = means(task, method, lam)
+        joint = joint_of(task, method, given, 0.7)
+        found = limits(task, method, lam, 0.7, noise=False)
+        assert found.abscissa == np.linalg.eigvals(joint).real.max(), name
+        assert found.step == largest_step(joint, extragradient=name.startswith("Proximal")), name
+        assert found.error == task.error(fixed_point(task, given)), name
+        assert np.isnan(found.price), name
+        plain = limits(task, method, lam)
+        assert plain == limits(task, method, lam, 1.0)
+        assert np.isfinite(plain.price) == (plain.step > 0.0), name
+    assert len({limits(task, METHODS[name], 0.5, 0.7).step for name in ("GTD2(λ)", "Proximal GTD2(λ)")}) == 2
+    # States that swap, φ(s, 0) = e_s and φ(s, 1) = 2e_s, which π takes: A ∝ [[−5, 6γ], [6γ, −5]], singular at γ = 5/6.
+    swap = np.zeros((2, 2, 2))
+    swap[0, :, 1] = swap[1, :, 0] = 1.0
+    flat = Task("flat", FiniteMDP(swap, np.ones((2, 2)), 5.0 / 6.0), [[0.5, 0.5]] * 2, [[0.0, 1.0]] * 2,
+                np.kron(np.eye(2), [[1.0], [2.0]]), on="pairs")  # fmt: skip
+    found = limits(flat, METHODS["TD(λ)"], 0.0)
+    assert abs(found.abscissa) < 1e-15
+    assert found.step == 0.0
+    assert np.isnan([found.error, found.price]).all()
 
 
 # ---------------------------------------------------------------- tasks
