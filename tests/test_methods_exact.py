@@ -1,9 +1,11 @@
 """Means, noise and limits of the methods against recursions along the chain, exactly and on small tasks."""
 
+import re
+
 import numpy as np
 import pytest
 
-from gqlib.domains import boyan_chain, collision, five_state_walk
+from gqlib.domains import baird_star, boyan_chain, collision, five_state_walk
 from gqlib.mdp import FiniteMDP
 from gqlib.methods import METHODS, Method, Task, fixed_point, increment_covariance, joint_of, limits, means
 from gqlib.methods.catalogue import coefficients
@@ -472,9 +474,9 @@ def test_walks_follow_their_numbers_by_hand():
                 [[1.0], [0.0]], start=[1.0, 0.0])  # fmt: skip
     draws = np.zeros((5, 2, 2))
     draws[0, 0], draws[1, 0], draws[2, 0] = [0.0, 0.5], [0.25, 0.25], [0.5, 0.75]
-    draws[:, 1] = [0.5, 0.25]  # after an end: the second pair, the first
+    draws[:, 1] = [[0.25, 0.75], [0.25, 0.25], [0.75, 0.75], [0.5, 0.25], [0.25, 0.75]]  # which pair after an end
     walks = task.follow(draws)
-    assert walks.index[:, 0].tolist() == [0, 0, 1, 1, 1]
+    assert walks.index[:, 0].tolist() == [0, 0, 1, 1, 0]
     assert walks.index[:, 1].tolist() == [1, 0, 1, 0, 0]
     assert walks.ends.T.tolist() == [[False, False, True, True], [True, False, True, False]]
     assert walks.ends.dtype == bool
@@ -518,6 +520,16 @@ def test_refusals_of_tasks():
         (
             lambda: Task.of(boyan_chain(states=13, gamma=1.0)),
             r"^features are not zero in a terminal state; there they should be$",
+        ),
+        *(
+            (
+                lambda domain=domain: Task.of(domain),
+                rf"^domain is {re.escape(domain.name)}; it should be in the literal ",
+            )
+            for domain in (
+                baird_star(reading="stacked"),
+                boyan_chain(states=13, end="absorb", terminal_features="zero", episode_steps=5),
+            )
         ),
         (lambda: task.error([1.0]), r"^theta has shape \(1,\); it should have shape \(2,\)$"),
         (lambda: task.walks(0, 1, np.random.default_rng(0)), r"^runs is 0; it should be at least 1$"),
