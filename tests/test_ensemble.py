@@ -133,6 +133,23 @@ def test_walks_are_what_their_numbers_say(mass):
     assert set(walks.ravel()) == {0, 1, 2}
 
 
+class Scripted(np.random.Generator):
+    """A generator that gives the numbers it was made with."""
+
+    def random(self, size):
+        assert size == (4, 1)
+        return np.array([0.0, 0.5, 0.25, 0.0])[:, None]
+
+
+def test_a_number_on_a_border_belongs_to_what_comes_next_and_no_more_are_drawn():
+    p = PredictionProblem([[1.0]] * 2, [[0.5, 0.5], [0.25, 0.75]], [[0.5, 0.5]] * 2, [0.0] * 2, [1 / 3, 2 / 3], 0.5)
+    assert pair_walks(p, 1, 3, Scripted(np.random.PCG64(0))).tolist() == [[0, 1, 1, 0]]
+    used, fresh = np.random.default_rng(9), np.random.default_rng(9)
+    pair_walks(p, 5, 3, used)
+    fresh.random((4, 5))
+    assert used.random() == fresh.random()
+
+
 def test_trajectories_are_drawn_one_after_the_other():
     domain, rng = two_state(0.9), np.random.default_rng(8)
     for found in trajectories(domain, 3, 5, np.random.default_rng(8)):
