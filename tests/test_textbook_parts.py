@@ -41,7 +41,9 @@ MU, PI = np.array([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]]), np.array([[0.625, 0.375
     ],
 )
 def test_coefficients_by_hand(rule, given, wanted):
-    assert trace_coefficients(MU, PI, rule, **given).tolist() == wanted
+    found = trace_coefficients(MU, PI, rule, **given)
+    assert found.tolist() == wanted
+    assert found.dtype == np.float64
     if rule == "textbook":
         assert trace_coefficients(MU, PI, **given).tolist() == wanted
 
