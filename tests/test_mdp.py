@@ -1,5 +1,7 @@
 """FiniteMDP, its chains, the stationary law and the values, against closed forms; and bad input."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -300,3 +302,63 @@ def test_a_discount_too_near_to_one_for_float64_is_refused():
     mdp = FiniteMDP(GOOD, REWARDS, 1.0 - 1e-15)
     with pytest.raises(ValueError, match=r"^gamma is .*it should be further below 1, or an end be nearer$"):
         mdp.q([[0.5, 0.5], [0.5, 0.5]])
+
+
+class Table:
+    """An environment of which only a table is known; `law` is where episodes begin."""
+
+    def __init__(self, table, law=None):
+        self.P = table
+        if law is not None:
+            self.initial_state_distrib = np.array(law)
+
+
+# From 0 action 0 goes to 1 or, paying 4, to the end 2, and action 1 to 1 in two rows; from 1 both go to the
+# end, whose rows no episode sees, nor those of state 3, which would go on from it.
+ROWS = {
+    0: {0: [(0.75, 1, 2.0, False), (0.25, 2, 4.0, True)], 1: [(0.5, 1, 1.0, False), (0.5, 1, 3.0, False)]},
+    1: {0: [(1.0, 2, -1.0, True)], 1: [(1.0, 2, -2.0, True)]},
+    2: {0: [(1.0, 2, 0.0, True)], 1: [(1.0, 2, 0.0, True)]},
+    3: {0: [(1.0, 2, 0.0, False)], 1: [(1.0, 3, 0.0, False)]},
+}
+
+
+def test_the_mdp_of_a_table_by_hand():
+    env = Table(ROWS, [1.0, 0.0, 0.0, 0.0])
+    wrapped = type("Wrapped", (), {"unwrapped": env, "P": None})()
+    for one in (env, wrapped):
+        mdp = FiniteMDP.from_gym(one, 0.5)
+        assert (mdp.gamma, mdp.terminal) == (0.5, (2,))
+        assert mdp.transitions[:2].tolist() == [[[0, 0.75, 0.25, 0], [0, 1, 0, 0]], [[0, 0, 1, 0], [0, 0, 1, 0]]]
+        assert mdp.transitions[3].tolist() == [[0, 0, 1, 0], [0, 0, 0, 1]]
+        assert mdp.rewards.tolist() == [[2.5, 2.0], [-1.0, -2.0], [0.0, 0.0], [0.0, 0.0]]
+    # Without a law every state may begin an episode, and then one goes on where others end.
+    told = r"^env ends only some of the episodes that reach state 2; it should end all$"
+    with pytest.raises(ValueError, match=told):
+        FiniteMDP.from_gym(Table(ROWS), 0.5)
+    with pytest.raises(ValueError, match=told):
+        FiniteMDP.from_gym(Table(ROWS, [0.5, 0.0, 0.0, 0.5]), 0.5)
+    # An end that is also left alone: states that only an end leads to are not walked to.
+    onward = ROWS | {2: {0: [(1.0, 3, 0.0, False)], 1: [(1.0, 3, 0.0, False)]}}
+    assert FiniteMDP.from_gym(Table(onward, [1.0, 0.0, 0.0, 0.0]), 0.5).terminal == (2,)
+    # Two steps away: the walk goes on from what it reaches.
+    far = ROWS | {1: {0: [(1.0, 3, 0.0, False)], 1: [(1.0, 3, 0.0, False)]}}
+    with pytest.raises(ValueError, match=told):
+        FiniteMDP.from_gym(Table(far, [1.0, 0.0, 0.0, 0.0]), 0.5)
+
+
+def test_what_has_no_table_is_refused():
+    for env in (None, 3, Table([1, 2]), Table({})):
+        with pytest.raises(ValueError, match=r"it should have a table of its transitions, env\.unwrapped\.P$"):
+            FiniteMDP.from_gym(env, 0.9)
+    with pytest.raises(ValueError, match=r"^env is 3; "):
+        FiniteMDP.from_gym(3, 0.9)
+
+
+def test_a_notebook_shows_the_sizes_of_an_mdp():
+    mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.25], [-3.0]], 0.875, terminal=[1])
+    html = mdp._repr_html_()
+    assert "<caption>Finite MDP</caption>" in html
+    cells = [re.findall(r">([^<]*)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)]
+    assert cells == [["states", "2"], ["actions", "1"], ["γ", "0.875"], ["terminal states", "1"],
+                     ["rewards", "from -3 to 1.25"]]  # fmt: skip

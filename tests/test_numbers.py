@@ -312,6 +312,11 @@ def test_spectral_abscissa_of_a_jordan_block_is_off_by_a_root_of_rounding_as_doc
 # ---------------------------------------------------------------- the bounds, entry by entry
 
 
+def near(bound, relative=1e-12):
+    """Bounds are of the size of eps, far below the absolute tolerance that approx has by itself."""
+    return pytest.approx(bound, rel=relative, abs=0.0)
+
+
 def made_bounds():
     """Bounds with numbers at random in every field, so that no two of them can be exchanged unseen."""
     rng = np.random.default_rng(3)
@@ -344,8 +349,8 @@ def test_bounds_on_matrix_and_vector_are_those_of_the_formulas():
         total = sum(abs(x[:, i]))
         for j in range(2):
             expected = total * seen(fields, change[:, j], max(abs(phi[:, j])))
-            assert bound.A[i, j] == pytest.approx(expected, rel=1e-12)
-        assert bound.b[i] == pytest.approx(total * seen(fields, reward, max(abs(reward))), rel=1e-12)
+            assert bound.A[i, j] == near(expected)
+        assert bound.b[i] == near(total * seen(fields, reward, max(abs(reward))))
     assert bound.A.shape == (2, 2)
     assert bound.b.shape == (2,)
 
@@ -357,11 +362,11 @@ def test_bounds_on_residual_and_gradient_are_those_of_the_formulas():
     white = np.hypot(*(sum(abs(y[:, i])) for i in range(2))) + 1.5 * np.hypot(1.0, 7.0)
     changes = [seen(fields, change[:, j], max(abs(phi[:, j]))) for j in range(2)]
     residual = white * (seen(fields, reward, max(abs(reward))) + 2.0 * changes[0] + 3.0 * changes[1])
-    assert bound.residual(theta) == pytest.approx(residual, rel=1e-12)
+    assert bound.residual(theta) == near(residual)
     size = np.linalg.norm(y.T @ (change @ theta + reward))
     for j in range(2):
         slope = np.hypot(*(y.T @ change[:, j]))
-        assert bound.gradient(theta)[j] == pytest.approx(white * changes[j] * size + slope * residual, rel=1e-12)
+        assert bound.gradient(theta)[j] == near(white * changes[j] * size + slope * residual)
     for call in (bound.residual, bound.gradient):
         with pytest.raises(ValueError, match=r"^theta has shape \(3,\); it should have shape \(2,\)$"):
             call(np.ones(3))
@@ -378,17 +383,17 @@ def test_the_bound_on_a_fixed_point_is_that_of_the_formula():
     products += np.sqrt(((y.T @ change) ** 2).sum()) * np.sqrt(13.0)
     expected = seen(fields, reward + change @ theta, sizes) * (known + unknown)
     expected += 5 * 4 * EPS * products * np.sqrt(1.0 + 0.25 + 4.0 + 16.0)
-    assert bound.fixed_point(theta, inverse) == pytest.approx(expected, rel=1e-12)
+    assert bound.fixed_point(theta, inverse) == near(expected)
 
 
 def test_the_error_of_a_resolvent_is_bounded_by_the_series_or_by_the_condition_number():
     chain = np.array([[0.5, 0.5], [0.2, 0.8]])
-    assert resolvent_error(chain, 0.5) == pytest.approx(2 * 10 * EPS * 1.5 / 0.5, rel=1e-12)
-    assert resolvent_error(-chain, 0.5) == pytest.approx(2 * 10 * EPS * 1.5 / 0.5, rel=1e-12)
-    assert resolvent_error(np.eye(2), 0.99) == pytest.approx(2 * 10 * EPS * 199, rel=1e-9)  # the series, at its limit
+    assert resolvent_error(chain, 0.5) == near(2 * 10 * EPS * 1.5 / 0.5)
+    assert resolvent_error(-chain, 0.5) == near(2 * 10 * EPS * 1.5 / 0.5)
+    assert resolvent_error(np.eye(2), 0.99) == near(2 * 10 * EPS * 199, 1e-9)  # the series, at its limit
     system = np.eye(2) - 0.999 * chain
     norm, inverse = (max(abs(rows).sum(axis=1)) for rows in (system, np.linalg.inv(system)))
-    assert resolvent_error(chain, 0.999) == pytest.approx(2 * 10 * EPS * norm * inverse, rel=1e-9)
+    assert resolvent_error(chain, 0.999) == near(2 * 10 * EPS * norm * inverse, 1e-9)
     with pytest.raises(ValueError, match=r"^chain has shape \(2, 3\); it should have shape \(2, 2\)$"):
         resolvent_error(np.ones((2, 3)) / 3, 0.5)
     for decay in (-0.1, 1.1):

@@ -1,6 +1,7 @@
 """Optimal values: by two iterations, by linear programming, and by trying every policy."""
 
 import itertools
+import re
 
 import gymnasium
 import numpy as np
@@ -151,3 +152,35 @@ def test_the_mdp_of_an_environment_is_what_it_samples():
     for row, moves in zip(seen[often] / counts[often][:, None], mdp.transitions[often], strict=True):
         assert np.abs(row - moves).max() < 0.12
     assert (np.abs(paid / np.maximum(counts, 1) - mdp.rewards)[often] < 0.12).all()
+
+
+@pytest.mark.parametrize(("states", "rows"), [(3, 3), (20, 20), (21, 20), (50, 20)])
+def test_an_optimum_is_told_in_a_table_of_at_most_twenty_rows(states, rows):
+    best = np.arange(states) % 2
+    found = Optimum(np.ones((states, 2)), np.arange(states) + 0.123456, np.eye(2)[best], 4, 0.0)._repr_html_()
+    cells = [re.findall(r">([^<]*)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", found)]
+    assert "<caption>Optimum</caption>" in found
+    assert cells[0] == ["state", "value", "best action"]
+    told = [[str(s), f"{s + 0.123456:.4g}", str(best[s])] for s in range(states)]
+    assert cells[1:] == (told if states <= 20 else [*told[:19], ["…", f"{states} states in all", ""]])
+    assert len(cells) == rows + 1
+
+
+def test_ties_within_rounding_go_to_the_first_action_and_others_do_not():
+    """One state, γ = 0: rewards are the values, and what counts as rounding is 1e-10 of the largest, or of one."""
+    for size, gap, best in ((1.0, 0.5e-10, 0), (1.0, 2e-10, 1), (1e6, 0.5e-4, 0), (1e6, 2e-4, 1), (1e-3, 0.5e-10, 0)):
+        mdp = FiniteMDP(np.ones((1, 2, 1)), [[size, size + gap]], 0.0)
+        for found in (policy_iteration(mdp), value_iteration(mdp)):
+            assert found.policy.tolist() == np.eye(2)[[best]].tolist()
+            assert found.v.tolist() == [size + gap]
+
+
+def test_arguments_are_refused_by_name():
+    for call in (policy_iteration, value_iteration):
+        with pytest.raises(ValueError, match=r"^mdp is None; it should be a FiniteMDP$"):
+            call(None)
+    mdp = FiniteMDP(np.ones((1, 1, 1)), [[1.0]], 0.5)
+    told = r"^tolerance is 1e-300; rounding asks for at least 1\.1e-14, so it should be larger$"
+    with pytest.raises(ValueError, match=told):
+        value_iteration(mdp, 1e-300)
+    assert value_iteration(mdp).bound <= 1e-8 < 4 * value_iteration(mdp).bound

@@ -115,3 +115,107 @@ def test_an_absent_next_feature_is_an_end():
     learner = SparseGQ([1.0, 2.0])
     none = ([], [])
     assert learner.step(([1], [1.0]), 5.0, none, none, sigma=0.5, lam=0.5, gamma=1.0, alpha=0.1, beta=0.0) == 3.0
+
+
+SETTINGS = {"sigma": 0.5, "lam": 0.5, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
+GOOD = {"phi": ([0], [1.0]), "reward": 0.0, "phi_next": ([1], [1.0]), "phi_next_expected": ([1], [1.0])}
+
+
+@pytest.mark.parametrize("name", ["phi", "phi_next", "phi_next_expected"])
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        (3, r"is 3; it should be a pair: indices and values$"),
+        ("ab", r"is 'ab'; it should be a pair: indices and values$"),
+        (([0], [1.0], [2.0]), r"is \(\[0\], \[1\.0\], \[2\.0\]\); it should be a pair: indices and values$"),
+        (([[0]], [1.0]), r"has indices \[\[0\]\]; they should be a list of whole numbers$"),
+        ((0, [1.0]), r"has indices 0; they should be a list of whole numbers$"),
+        (([0.5], [1.0]), r"has indices \[0\.5\]; they should be a list of whole numbers$"),
+        (([0, 64], [1.0, 1.0]), r"has indices from 0 to 64; they should be in \[0, 64\)$"),
+        (([63, -1], [1.0, 1.0]), r"has indices from -1 to 63; they should be in \[0, 64\)$"),
+        (([0], [np.inf]), r"has values \[inf\]; there should be a finite one for each index$"),
+        (([0, 1], [1.0]), r"has values \[1\.0\]; there should be a finite one for each index$"),
+    ],
+)
+def test_features_are_refused_with_what_they_should_be(name, pair, message):
+    learner = SparseGQ(np.zeros(P))
+    with pytest.raises(ValueError, match=rf"^{name} {message}"):
+        learner.step(**(GOOD | SETTINGS | {name: pair}))
+    learner.step(**(GOOD | SETTINGS | {name: ([63, 0], [1.0, 2.0])}))  # the first index and the last are there
+
+
+def test_numbers_and_beginnings_are_refused_by_name():
+    for name, bad, span in (
+        ("lam", 1.5, r"in \[0, 1\]"),
+        ("gamma", 1.5, r"in \[0, 1\]"),
+        ("alpha", -1.0, r"in \[0, inf\)"),
+        ("beta", -1.0, r"in \[0, inf\)"),
+        ("sigma", np.nan, "finite"),
+        ("reward", np.inf, "finite"),
+    ):
+        with pytest.raises(ValueError, match=rf"^{name} is {bad}; it should be {span}$"):
+            SparseGQ(np.zeros(P)).step(**(GOOD | SETTINGS | {name: bad}))
+    for flush_below in (0.0, 1.5):
+        with pytest.raises(ValueError, match=rf"^flush_below is {flush_below}; it should be in \(0, 1\]$"):
+            SparseGQ(np.zeros(P), flush_below)
+    with pytest.raises(ValueError, match=r"^theta has shape \(1, 2\); it should have shape \(any,\)$"):
+        SparseGQ([[0.0, 1.0]])
+
+
+def test_what_overflows_is_named():
+    for change, name in (
+        ({"phi": ([0], [1e200])}, "phi"),
+        ({"reward": 1e308, "phi_next": ([1], [1e308]), "phi_next_expected": ([1], [1e308]), "gamma": 1.0}, "reward"),
+        ({"reward": 1e308, "alpha": 1e10}, "theta"),
+        ({"reward": 1e308, "beta": 1e10}, "theta"),
+    ):
+        learner = SparseGQ(np.full(P, 2.0))
+        with np.errstate(all="ignore"), pytest.raises(ValueError, match=rf"^{name} overflows in this step"):
+            learner.step(**(GOOD | SETTINGS | change))
+
+
+@pytest.mark.parametrize(("flush_below", "flushes"), [(0.5, 0), (0.51, 2)])
+def test_the_work_of_a_step_is_what_it_touches_and_what_a_flush_touches(flush_below, flushes):
+    """γλ = ½: at a threshold of one half c is never below it after the first step, above it every step flushes."""
+    learner = SparseGQ(np.zeros(4), flush_below)
+    given = SETTINGS | {"lam": 0.5, "gamma": 1.0}
+    for _ in range(2 if flushes else 1):
+        learner.step(([0, 1, 1], [1.0, 1.0, 1.0]), 1.0, ([2], [1.0]), ([2, 3, 0], [1.0, 1.0, 1.0]), **given)
+    # 2·2 active of φ (one of them twice), one of φ' and three of the mean; a second flush has two entries to touch.
+    assert learner.work == (8 if not flushes else 2 * 8 + 2)
+
+
+def test_a_threshold_does_not_change_what_is_learnt():
+    for lam in (0.0, 0.9):
+        for options in ({}, {"flush_below": 1.0}, {"flush_below": 1e-2}):
+            error, _ = run_both(40, lam, resets=17, **options)
+            assert error < 1e-12
+
+
+def test_without_a_trace_nothing_is_kept_and_a_reset_forgets_all():
+    learner = SparseGQ(np.ones(4))
+    learner.step(([0], [2.0]), 1.0, ([1], [1.0]), ([1], [1.0]), **(SETTINGS | {"lam": 1.0}))
+    assert learner.trace.tolist() == [2.0, 0.0, 0.0, 0.0]
+    theta, omega = learner.theta, learner.omega
+    learner.reset_trace()
+    assert not learner.trace.any()
+    np.testing.assert_array_equal(learner.theta, theta)
+    np.testing.assert_array_equal(learner.omega, omega)
+    fresh = SparseGQ(theta)
+    fresh._W += omega
+    for one in (learner, fresh):
+        one.step(([0, 2], [1.0, 3.0]), 0.5, ([1], [1.0]), ([3], [1.0]), **SETTINGS)
+    np.testing.assert_allclose(learner.theta, fresh.theta, rtol=1e-14)
+    np.testing.assert_allclose(learner.omega, fresh.omega, rtol=1e-14)
+
+
+def test_entries_of_a_trace_that_are_gone_are_forgotten():
+    """γλ = 1/10 and one new entry per step: after twenty-one steps the first is below 1e-20 and no longer touched."""
+    learner = SparseGQ(np.zeros(30), flush_below=0.5)
+    given = SETTINGS | {"lam": 0.1, "gamma": 1.0}
+    for k in range(28):
+        learner.step(([k], [1.0]), 1.0, ([29], [1.0]), ([29], [1.0]), **given)
+    left = np.flatnonzero(learner.trace)
+    assert left[-1] == 27
+    assert 20 <= len(left) <= 22
+    np.testing.assert_allclose(learner.trace[left], 10.0 ** (left - 27.0), rtol=1e-12)

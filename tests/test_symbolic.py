@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -132,3 +133,170 @@ def test_closed_forms_stop_at_degree_two():
     assert symbolic.eigenvalues(sp.diag(GAMMA, GAMMA, 2)) == [2, GAMMA, GAMMA] or symbolic.eigenvalues(
         sp.diag(GAMMA, GAMMA, 2)
     ) == [GAMMA, GAMMA, 2]
+
+
+def test_what_counts_as_exact():
+    x = sp.Symbol("x")
+    for value, wanted in ((np.int64(3), 3), (-2, -2), ("-1/4", sp.Rational(-1, 4)), (x + sp.sqrt(2), x + sp.sqrt(2))):
+        found = symbolic.exact("a", value)
+        assert isinstance(found, sp.Expr)
+        assert found == wanted
+    for value in (0.5, np.float32(0.5), x + sp.Float(0.5), True, None, [1], sp.nan, sp.zoo, sp.oo, -sp.oo, x + sp.oo):
+        told = rf"^a is {re.escape(repr(value))}; it should be exact: a Rational, a symbol or a string$"
+        with pytest.raises(ValueError, match=told):
+            symbolic.exact("a", value)
+    for value in ("half", "1/0", ""):
+        with pytest.raises(ValueError, match=rf"^a is '{value}'; it should spell a fraction or a decimal$"):
+            symbolic.exact("a", value)
+    for call in (symbolic.exact, symbolic.exact_matrix):
+        with pytest.raises(ValueError, match=r"^name is 3; it should be a str$"):
+            call(3, 1)
+
+
+def test_what_is_read_as_a_matrix():
+    wanted = sp.Matrix([[1, sp.Rational(1, 3)], [2, 0]])
+    for value in ([[1, "1/3"], [2, 0]], ((1, Fraction(1, 3)), (2, 0)), wanted, sp.ImmutableMatrix(wanted)):
+        assert symbolic.exact_matrix("a", value) == wanted
+    column = sp.Matrix([[4], [5]])
+    for value in (["4", 5], np.array([4, 5]), (sp.Integer(4), 5)):
+        assert symbolic.exact_matrix("a", value) == column
+    assert symbolic.exact_matrix("a", np.array([[4], [5]])) == column
+    for value in ([[1, 2], [3]], 1, np.array(1), "12", b"12", [0.5], None):
+        told = rf"^a is {re.escape(repr(value))}; its value should be a matrix of exact numbers$"
+        with pytest.raises(ValueError, match=told):
+            symbolic.exact_matrix("a", value)
+    with pytest.raises(ValueError, match=r"^a is .*; it should be exact: a Rational, a symbol or a string$"):
+        symbolic.exact_matrix("a", sp.Matrix([[0.5]]))
+
+
+def test_a_system_is_solved_exactly_or_refused():
+    x, (p, q) = sp.Matrix([[1, "2/3"], [GAMMA, -5]]), sp.symbols("p q")
+    matrix = sp.Matrix([[p, 2], [q, 1 - p]])
+    assert (symbolic.solve(matrix, matrix * x) - x).applyfunc(sp.cancel) == sp.zeros(2, 2)
+    with pytest.raises(ValueError, match=r"^right has shape \(3, 1\); it should have 2 rows, as matrix has$"):
+        symbolic.solve(sp.eye(2), sp.ones(3, 1))
+    with pytest.raises(ValueError, match=r"^matrix is Matrix\(\[ \[p, p\*q\], \[1, q\]\]\); it should be regular$"):
+        symbolic.solve(sp.Matrix([[p, p * q], [1, q]]), sp.ones(2, 1))
+    with pytest.raises(ValueError, match=r"^right is .*; its value should be a matrix of exact numbers$"):
+        symbolic.solve(sp.eye(2), None)
+
+
+def test_only_square_matrices_have_a_law_roots_and_critical_values():
+    for name, call in (
+        ("chain", symbolic.stationary_law),
+        ("matrix", symbolic.eigenvalues),
+        ("matrix", symbolic.critical_values),
+        ("matrix", lambda a: symbolic.solve(a, sp.ones(2, 1))),
+    ):
+        for shape in ((2, 3), (0, 0)):
+            told = rf"^{name} has shape \({shape[0]}, {shape[1]}\); it should be square$"
+            with pytest.raises(ValueError, match=told):
+                call(sp.ones(*shape))
+    with pytest.raises(ValueError, match=r"^symbol is 'sigma'; it should be a Symbol$"):
+        symbolic.critical_values(sp.Matrix([[SIGMA]]), "sigma")
+
+
+def test_a_chain_of_pairs_by_hand_and_its_shapes():
+    """Two states, one action in three: P[(s, a), (s', a')] = P(s'|s, a)·policy(a'|s')."""
+    moves = [[["1/3", "2/3"], [1, 0], [0, 1]], [["1/4", "3/4"], [0, 1], [1, 0]]]
+    policy = [["1/2", "1/2", 0], [0, "1/5", "4/5"]]
+    found = symbolic.pair_chain(moves, policy)
+    third = sp.Rational(1, 3)
+    assert found[0, :] == sp.Matrix([[third / 2, third / 2, 0, 0, 2 * third / 5, 8 * third / 5]])
+    assert found[5, :] == sp.Matrix([["1/2", "1/2", 0, 0, 0, 0]])
+    assert found.shape == (6, 6)
+    told = r"they should have shapes \(S, A, S\) and \(S, A\)$"
+    for wrong in ((moves, policy[:1]), (moves[:1], policy), ([], policy), (3, policy), (moves, [[1], [1]])):
+        with pytest.raises(ValueError, match=told):
+            symbolic.pair_chain(*wrong)
+    with pytest.raises(ValueError, match=r"^transitions is \[\], policy \[\[1, 0\]\]; " + told):
+        symbolic.pair_chain([], [[1, 0]])
+
+
+def test_the_trace_is_carried_by_its_own_chain_or_by_the_behaviours():
+    """Two indices in turn, γλ = ½: X = (I − ½Pᵀ)⁻¹ΞΦ; a trace that is cut is the feature itself."""
+    swap, phi, half = sp.Matrix([[0, 1], [1, 0]]), sp.Matrix([2, 4]), sp.Rational(1, 2)
+    parts = {"features": phi, "p_mu": swap, "p_pi": sp.eye(2), "rewards": sp.Matrix([1, 3])}
+    parts |= {"xi": sp.Matrix([half, half]), "gamma": sp.Integer(1)}
+    plain = symbolic.SymbolicProblem(**parts)
+    assert plain.trace_weights(half).applyfunc(sp.cancel) == sp.Matrix([sp.Rational(8, 3), sp.Rational(10, 3)])
+    assert plain.b(half) == sp.Matrix([[sp.Rational(38, 3)]])
+    cut = symbolic.SymbolicProblem(**parts, p_trace=sp.zeros(2, 2))
+    assert cut.trace_weights(half) == sp.Matrix([1, 2])
+    assert cut.b(half) == sp.Matrix([[7]])
+    for name, call in (
+        ("lam", plain.trace_weights),
+        ("lam", plain.b),
+        ("lam", lambda x: plain.gamma_v(0, x)),
+        ("sigma", plain.gamma_v),
+        ("sigma", plain.A),
+    ):
+        with pytest.raises(ValueError, match=rf"^{name} is 0\.5; it should be exact: "):
+            call(0.5)
+
+
+def one_state(reward, gamma=0.5, phi=1.0):
+    return PredictionProblem([[phi]], [[1.0]], [[1.0]], [reward], [1.0], gamma)
+
+
+def test_a_twin_reads_fractions_up_to_the_largest_denominator():
+    third = sp.Rational(1, 3)
+    found = symbolic.twin(one_state(1.0 / 3.0, 1.0 / 7.0), gamma=None, largest_denominator=7)
+    assert (found.rewards, found.gamma) == (sp.Matrix([[third]]), sp.Rational(1, 7))
+    assert symbolic.twin(one_state(1.0 / 997.0)).rewards == sp.Matrix([[sp.Rational(1, 997)]])
+    assert symbolic.twin(one_state(1.0 / 1000.0)).rewards == sp.Matrix([[sp.Rational(1, 1000)]])
+    assert symbolic.twin(one_state(3.0), largest_denominator=1).rewards == sp.Matrix([[3]])
+    assert symbolic.twin(one_state(1.0)).gamma == GAMMA
+    assert symbolic.twin(one_state(1.0), gamma="0.9").gamma == sp.Rational(9, 10)
+    for problem, given, name, error in (
+        (one_state(1.0 / 1009.0), {}, "rewards", "[0-9.e-]+"),
+        (one_state(1.0, 0.5, 0.5), {"largest_denominator": 1}, "features", "0.5"),
+        (one_state(1.0), {"largest_denominator": 1, "gamma": None}, "gamma", "0.5"),
+    ):
+        told = rf"^{name} is off its fractions by {error}; its entries should be fractions with denominators up to "
+        with pytest.raises(ValueError, match=told + rf"largest_denominator, {given.get('largest_denominator', 1000)}$"):
+            symbolic.twin(problem, **given)
+    # Rounding is judged against the largest entry, or against one where all are smaller.
+    assert symbolic.twin(one_state(1000.0 + 1e-12)).rewards == sp.Matrix([[1000]])
+    assert symbolic.twin(one_state(1e-15)).rewards == sp.Matrix([[0]])
+    for reward in (1.0 + 3e-14, 1e-12):
+        with pytest.raises(ValueError, match=r"^rewards is off its fractions"):
+            symbolic.twin(one_state(reward))
+    with pytest.raises(ValueError, match=r"^largest_denominator is 0; it should be at least 1$"):
+        symbolic.twin(one_state(1.0), largest_denominator=0)
+    with pytest.raises(ValueError, match=r"^problem is None; it should be a PredictionProblem$"):
+        symbolic.twin(None)
+
+
+def test_roots_of_factors_by_hand():
+    """(s − 1/γ)², and 2s² + 3s − γ over two: each root as often as its factor counts."""
+    twice = sp.diag(1 / GAMMA, 1 / GAMMA)
+    assert symbolic.eigenvalues(twice) == [1 / GAMMA, 1 / GAMMA]
+    companion = sp.Matrix([[0, GAMMA / 2], [1, sp.Rational(-3, 2)]])
+    root = sp.sqrt(9 + 8 * GAMMA)
+    for blocks in (1, 2):
+        found = symbolic.eigenvalues(sp.diag(*[companion] * blocks))
+        assert [sp.expand(x) for x in found] == [-sp.Rational(3, 4) - root / 4, -sp.Rational(3, 4) + root / 4] * blocks
+    with pytest.raises(ValueError, match=r"^matrix leaves a factor of degree 3; closed forms go up to two$"):
+        symbolic.eigenvalues(sp.Matrix([[0, 0, GAMMA], [1, 0, 1], [0, 1, 0]]))
+
+
+def test_critical_values_by_hand():
+    x = sp.Symbol("x")
+    assert symbolic.critical_values(sp.Matrix([[1 / (1 + SIGMA), 1], [GAMMA, 2]])) == [sp.factor((2 - GAMMA) / GAMMA)]
+    assert symbolic.critical_values(sp.diag(x - 2, x + SIGMA), x) == [2, -SIGMA]
+    assert symbolic.critical_values(sp.Matrix([[GAMMA + 1]])) == []
+
+
+def test_numbers_are_put_in_for_every_symbol_or_refused():
+    matrix = sp.Matrix([[GAMMA / 3, SIGMA], [LAM, 1]])
+    found = symbolic.to_array(matrix, {GAMMA: "0.3", SIGMA: Fraction(1, 4), LAM: 2})
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, [[0.1, 0.25], [2.0, 1.0]])
+    told = r"^values has no number for lambda, sigma; every symbol should have one$"
+    with pytest.raises(ValueError, match=told):
+        symbolic.to_array(matrix, {GAMMA: 1})
+    with pytest.raises(ValueError, match=r"^values is 0\.5; it should be exact: a Rational, a symbol or a string$"):
+        symbolic.to_array(matrix, {GAMMA: 0.5})
+    with pytest.raises(ValueError, match=r"^matrix is None; its value should be a matrix of exact numbers$"):
+        symbolic.to_array(None, {})

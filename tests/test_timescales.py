@@ -5,11 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from scipy.linalg import eigh
+from scipy.optimize import brentq
 
 from gqlib import PredictionProblem
 from gqlib.domains import baird_star, random_problem, two_state
 from gqlib.stability import joint, joint_matrix, spectral_abscissa
 from gqlib.timescales import (
+    _pair_candidates,
     eta_crossings,
     eta_star,
     mean_matrices,
@@ -233,3 +235,29 @@ def test_a_bound_that_says_nothing_is_zero():
     assert np.trace(a) < 0
     assert (sufficient_eta(p, 1.0, 0.0), necessary_eta(p, 1.0, 0.0)) == (0.0, 0.0)
     assert m.shape == (2, 2)
+
+
+def scaled(p, factor):
+    """The same problem with features in other units: A and M grow with the square of the factor, and no η changes."""
+    return PredictionProblem(factor * p.features, p.p_mu, p.p_pi, p.rewards, p.xi, p.gamma)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_crossings_do_not_depend_on_the_units_of_the_features(factor):
+    window = scaled(rare_action_problem(RARE), factor)
+    np.testing.assert_allclose(eta_crossings(window, 0.0, 0.0), [0.05465534, 1.2752137], rtol=1e-6)
+    # A is singular at one σ and has no positive eigenvalue there, so the abscissa is zero for every η, up to rounding.
+    p = random_problem(np.random.default_rng(4), 4, 2, 2, 0.99, concentration=0.1)
+    sigma = brentq(lambda s: np.linalg.det(p.A(s, 0.0)), 0.0, 1.0, xtol=1e-16)
+    assert np.linalg.eigvals(p.A(sigma, 0.0)).real.max() < 1e-15
+    assert eta_crossings(scaled(p, factor), sigma, 0.0).tolist() == []
+
+
+@pytest.mark.parametrize("factor", [1e-10, 1.0, 1e10])
+def test_candidates_are_where_two_eigenvalues_cancel_in_any_units_of_the_ratio(factor):
+    """Eigenvalues −1 ± i + η/2 and −3 ± 2i + η(1 ± i): each pair sums to zero at a real η, two of both at none."""
+    constant, slope = np.zeros((2, 4, 4))
+    constant[:2, :2], constant[2:, 2:] = [[-1.0, 1.0], [-1.0, -1.0]], [[-3.0, 2.0], [-2.0, -3.0]]
+    slope[:2, :2], slope[2:, 2:] = np.eye(2) / 2.0, [[1.0, 1.0], [-1.0, 1.0]]
+    np.testing.assert_allclose(np.sort(_pair_candidates(constant, slope / factor)) / factor, [2.0, 3.0])
+    assert len(_pair_candidates(constant, -slope)) == 0

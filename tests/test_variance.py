@@ -13,6 +13,7 @@ from gqlib.variance import (
     action_covariance,
     arrival_moments,
     gq_noise,
+    second_moment_limit,
     stationary_moments,
     trace_first_moments,
     trace_second_moments,
@@ -253,3 +254,41 @@ def test_a_parabola_refuses_what_is_not_finite():
         NoiseParabola(1.0, 2.0, 3.0)(np.nan)
     np.testing.assert_array_equal(NoiseParabola(1.0, 2.0, 3.0)([0.0, 2.0]), [3.0, 11.0])
     assert NoiseParabola(2.0, -1.0, 3.0).best == 0.25
+
+
+def test_a_trace_that_all_but_explodes_is_told_from_one_that_does_to_rounding():
+    """One index, c = 2 and γ = ½: e_k = λe_{k−1} + 1, so the moments are (1 − λ)⁻¹ and (1 − λ)⁻², up to λ = 1."""
+    p = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.5)
+    assert second_moment_limit(p, [2.0]) == 1.0
+    lam = 1.0 - 2.0**-20
+    np.testing.assert_allclose(trace_first_moments(p, lam, [2.0]), [[2.0**20]])
+    np.testing.assert_allclose(trace_second_moments(p, lam, [2.0]), [[[2.0**40]]])
+    for near in (1.0 - 1e-10, 1.0):
+        with pytest.raises(ValueError, match=r"^c carries on 1 of the trace in the mean at lam 1; it should be less"):
+            trace_first_moments(p, near, [2.0])
+        with pytest.raises(ValueError, match=r"^lam is 1; from 1 on the trace has no second moment"):
+            trace_second_moments(p, near, [2.0])
+    with pytest.raises(ValueError, match=r"^lam is 1\.5; it should be in \[0, 1\]$"):
+        trace_second_moments(p, 1.5, [2.0])
+
+
+def test_where_nothing_is_carried_on_the_second_moment_is_always_finite():
+    myopic = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.0)
+    assert second_moment_limit(myopic, [2.0]) == np.inf
+    p = PredictionProblem([[3.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.5)
+    assert second_moment_limit(p, [0.0]) == np.inf
+    np.testing.assert_array_equal(trace_second_moments(p, 1.0, [0.0]), [[[9.0]]])
+
+
+def test_problems_on_other_pairs_are_refused_and_so_is_a_step_at_the_very_limit():
+    mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.0)
+    other = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.5)
+    with pytest.raises(ValueError, match=r"^problem has 1 indices; it should have 2, the pairs of mdp$"):
+        arrival_moments(mdp, other, 0.5)
+    # γ = 0 and φ = 1: θ goes to (1 − α)θ + αr, whose second moment stands still at α = 2 without settling.
+    one = FiniteMDP([[[1.0]]], [[1.0]], 0.0)
+    told = r"^alpha is 2; at spectral radius 1 of the moments it should be smaller$"
+    with pytest.raises(ValueError, match=told):
+        stationary_moments(one, [[1.0]], [[1.0]], [[1.0]], sigma=0.5, alpha=2.0)
+    mean, second = stationary_moments(one, [[1.0]], [[1.0]], [[1.0]], sigma=0.5, alpha=1.75)
+    np.testing.assert_allclose((mean[0], second[0, 0]), 1.0)
