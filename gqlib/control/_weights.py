@@ -204,11 +204,14 @@ class Sparse:
     ) -> int:  # fmt: skip
         """Choose the next action and learn: `best`, two uniform numbers, `learn`, with one look at the next state."""
         ahead = self.rows(next_state)
-        best = self._greedy(ahead)
+        here = self.rows(state)[action]
         explore, which = rng.random(2).tolist()
-        next_action = int(which * self.coder.actions) if explore < rates.epsilon else best
-        self._step(self.rows(state)[action], ahead, next_action, reward, goes_on, rates)
-        return next_action
+        next_action, delta = _agent.advance(here, ahead, *self._held, explore, which, reward, goes_on, *rates)
+        if next_action < 0:
+            raise diverged("the value of an action")
+        if delta != delta:
+            raise diverged("delta")
+        return int(next_action)
 
     def forget(self) -> None:
         """Set e to zero."""

@@ -112,6 +112,8 @@ class Agent:
         self.target = check.choice("target", target, TARGETS)
         self.corrected = check.flag("corrected", corrected)
         self.steps, self.episodes = 0, 0
+        self._last_settings: tuple[Any, ...] = ()
+        self._last_rates: Rates
         self._weights: Dense | Sparse = Sparse(features) if isinstance(features, Coder) else Dense(features)
 
     @property
@@ -169,11 +171,19 @@ class Agent:
         return delta
 
     def _rates(self) -> Rates:
+        settings = (
+            self.sigma, self.lam, self.gamma, self.alpha, self.eta, self.epsilon, self.target, self.corrected
+        )  # fmt: skip
+        if settings == self._last_settings:  # made once and not at every step, as long as they are numbers and the same
+            return self._last_rates
         alpha = self._alpha()
-        return Rates(
+        rates = Rates(
             self.sigma, self.lam, self.gamma, alpha, self.eta * alpha, self._epsilon(), self.target == "greedy",
             self.corrected,
         )  # fmt: skip
+        if isinstance(self.alpha, float) and isinstance(self.epsilon, float):
+            self._last_settings, self._last_rates = settings, rates
+        return rates
 
     def _advance(self, state: Any, action: int, reward: float, next_state: Any, *, terminated: bool) -> int:
         """What `act` in the next state and then `learn` do, to the bit; returns the next action."""

@@ -138,7 +138,7 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
         rho_greedy = (on_greedy + on_each) / (1.0 - (actions - 1) * share)
         rho_other = on_each / share if share > 0.0 else 0.0
         q, t, e_sums = np.empty(actions), np.empty(actions), np.empty(actions)
-        live_count = 0
+        live_count: Any = 0
         s = 1.0
         z_block, z_room, z_used = np.empty(BLOCK), room_for(BLOCK), BLOCK
         sigma_per_step = drawn == PER_STEP and noise > 0.0
@@ -255,7 +255,7 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                     sum_t, _ = gather(weights, active, first)
                 if gradient:
                     waiting = change.chosen
-                    if action == greedy:
+                    if likely(action == greedy):
                         waiting += change.greedy
                     elif change.greedy != 0.0:
                         add_theta(weights, active, row + greedy * tilings, change.greedy)

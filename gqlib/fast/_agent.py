@@ -245,3 +245,24 @@ def learn(
         weights[i, W] -= beta * phi_omega
     lazy[M] += beta * (delta * lazy[N] - phi_omega * phi_new)
     return delta
+
+
+@njit(**COMPILE)
+def advance(
+    here: Any, ahead: Any, weights: Any, lazy: Any, touched: Any, counts: Any, scratch: Any, explore: Any, which: Any,
+    reward: Any, goes_on: Any, sigma: Any, lam: Any, gamma: Any, alpha: Any, beta: Any, epsilon: Any,
+    greedy_target: Any, corrected: Any,
+) -> Any:  # fmt: skip
+    """Choose the next action by two uniform numbers, then `learn`: one call, since a call costs as much as a step.
+
+    Returns the next action and δ; −1 and nothing done where the value of an action is not finite.
+    """
+    best = greedy(ahead, weights, lazy, scratch[0])
+    if best < 0:
+        return -1, np.nan
+    next_action = int(which * len(ahead)) if explore < epsilon else best
+    delta = learn(
+        here, ahead, weights, lazy, touched, counts, scratch, next_action, reward, goes_on, sigma, lam, gamma, alpha,
+        beta, epsilon, greedy_target, corrected,
+    )  # fmt: skip
+    return next_action, delta

@@ -140,7 +140,7 @@ def correct_late(weights: Any, table: Any, shape: Any, late: Late, lam: Any, sha
 @njit(**COMPILE)
 def flush(weights: Any, live: Any, count: Any, g: Any, h: Any, scale: Any) -> Any:
     """T += gE, W += hE, E *= scale on the rows with a trace; returns how many still have one."""
-    kept = 0
+    kept: Any = 0
     for k in range(count):
         i = np.int64(live[k])
         live[natural(kept)] = i  # without a branch: the next one takes its place if it has none
@@ -201,7 +201,7 @@ def run(
     inverse_decay = 1.0 / decay if decay > 0.0 else 0.0
     beta = eta * alpha
     bars, greedy_ratio = bars_of(epsilon), 1.0 / (1.0 - 2.0 * (epsilon / 3.0))
-    live_count = 0
+    live_count: Any = 0
     late = Late(0.0, 0.0, 0, 0, 0)
     z_block, z_room, z_used = np.empty(BLOCK), room_for(BLOCK), BLOCK
     slope = np.empty(1)
