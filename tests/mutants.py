@@ -58,7 +58,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "bench/timing": ("bench_parts",),
     "claims": ("register",),
     "cli": ("command_line", "cli"),
-    "control/_budget": ("agent_fast", "agent"),
+    "control/_budget": ("budget",),
     "control/_weights": ("weights", "agent", "agent_fast"),
     "control/agent": ("agent", "agent_fast"),
     "control/corrected": ("corrected",),
