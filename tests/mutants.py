@@ -155,7 +155,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "methods/task": ("methods_exact",),
     "optimal": ("optimal",),
     "poisson": ("poisson",),
-    "prediction": ("prediction", "proposition_1"),
+    "prediction": ("prediction", "proposition_1", "objects"),
     "ridge": ("ridge",),
     "rltoolkit": ("rltoolkit",),
     "rounding": ("numbers",),
