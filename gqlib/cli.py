@@ -17,7 +17,7 @@ import sys
 import textwrap
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -142,6 +142,15 @@ def _out_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="default: results")
 
 
+def _pair_of(name: str) -> Callable[[str], tuple[str, str]]:
+    """What makes of a text the pair of a field and its values."""
+
+    def pair(text: str) -> tuple[str, str]:
+        return _pair(f"{name}={text}")
+
+    return pair
+
+
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=_whole, metavar="N", help="runs of each setting (default: as committed)")
     where = parser.add_mutually_exclusive_group()
@@ -151,10 +160,10 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
         "--set", type=_pair, action="append", default=[], metavar="FIELD=VALUES", help="change a field of all settings"
     )
     for name, letter in OVERRIDES.items():  # in one list with the others: the result is named in the order as typed
-        pair = functools.partial(lambda name, text: _pair(f"{name}={text}"), name)
         parser.add_argument(
-            f"--{name}", type=pair, action="append", dest="set", metavar=letter, help=f"short for --set {name}={letter}"
-        )
+            f"--{name}", type=_pair_of(name), action="append", dest="set", metavar=letter,
+            help=f"short for --set {name}={letter}",
+        )  # fmt: skip
     _out_option(parser)
 
 

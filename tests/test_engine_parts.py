@@ -501,7 +501,7 @@ def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(monkeyp
     assert parts == runs_module.parts_of(own, LEARNERS["qrc"], "epsilon-greedy")
     assert data == (3,)
     assert [one.tolist() for one in codes] == [one.tolist() for one in own.coder._codes(2)]
-    assert (memory.live.shape, memory.live.dtype, memory.weights.shape) == ((8,), np.int64, (32,))
+    assert (memory.live.shape, memory.live.dtype, memory.weights.shape) == ((9,), np.int64, (32,))  # room for one more
     assert (memory.steps.dtype, memory.returns.dtype) == (np.int64, np.float64)
     for name, purpose in (("starts", START), ("behaviour", BEHAVIOUR), ("moves", TRAJECTORY)):
         assert getattr(streams, name).tolist() == words(7, 2, purpose).tolist()

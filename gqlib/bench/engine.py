@@ -296,7 +296,7 @@ def as_text(kind: str, name: str, value: float) -> str:
     Examples
     --------
     >>> " ".join(as_text("ratio", "learning / bare", 2.1).split())
-    'compiled learning step / bare loop without learning 2.10 at most 1.7: NO'
+    'compiled learning step / tuned loop without learning 2.10 at most 1.7: NO'
     """
     if kind == "absent":
         return f"  {name}"

@@ -60,8 +60,8 @@ class OwnSetting(Setting):
     Examples
     --------
     >>> setting = own_setting("math:hypot", x=3.0)
-    >>> isinstance(setting, OwnSetting), setting.function, setting.imported
-    (True, 'math:hypot', ('math:hypot',))
+    >>> isinstance(setting, OwnSetting), setting.function, setting.imported, setting.fields
+    (True, 'math:hypot', ('math:hypot',), {'x': 3.0})
     """
 
     function: str
