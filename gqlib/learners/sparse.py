@@ -1,6 +1,6 @@
-r"""GQ(σ, λ) in O(K) per step for sparse features, K of them active, whatever the number p of weights.
+r"""GQ(σ, λ) in O(K) per step for sparse features, K of them active, whatever the number d of weights.
 
-As printed, a step costs O(p), because the trace e is dense. Keep instead
+As printed, a step costs O(d), because the trace e is dense. Keep instead
 
     e = cE,        θ = T + gE,        ω = W + hE,        m = eᵀω,        n = ‖e‖².
 
@@ -40,7 +40,7 @@ class SparseGQ:
 
     Parameters
     ----------
-    theta : array_like, (p,)
+    theta : array_like, (d,)
         Initial weights; ω starts at zero.
     flush_below : float in (0, 1]
         Flush when c falls below this.
@@ -74,17 +74,17 @@ class SparseGQ:
 
     @property
     def theta(self) -> Array:
-        """θ, (p,), as a dense copy."""
+        """θ, (d,), as a dense copy."""
         return np.asarray(self._T + self._g * self._E)
 
     @property
     def omega(self) -> Array:
-        """ω, (p,), as a dense copy."""
+        """ω, (d,), as a dense copy."""
         return np.asarray(self._W + self._h * self._E)
 
     @property
     def trace(self) -> Array:
-        """e, (p,), as a dense copy."""
+        """e, (d,), as a dense copy."""
         return self._c * self._E
 
     def reset_trace(self) -> None:
@@ -122,9 +122,10 @@ class SparseGQ:
         k, expected_k = self._features("phi_next_expected", phi_next_expected)
         # The trace: decay it, then add φ without moving θ or ω.
         decay = gamma * lam
-        phi_trace = decay * (phi_i @ self._E[i]) * self._c  # φᵀe before φ is added
-        phi_omega = phi_i @ (self._W[i] + self._h * self._E[i])
-        self._c, self._m, self._n = decay * self._c, decay * self._m, decay**2 * self._n
+        phi_trace = decay * _dot(phi_i, self._E[i]) * self._c  # φᵀe before φ is added
+        phi_omega = _dot(phi_i, self._W[i] + self._h * self._E[i])
+        phi_phi = _dot(phi_i, phi_i)
+        self._c, self._m, self._n = decay * self._c, decay * self._m, decay * decay * self._n
         if self._c < self._flush_below:
             self._flush()
         share = phi_i / self._c
@@ -132,8 +133,8 @@ class SparseGQ:
         self._T[i] -= self._g * share
         self._W[i] -= self._h * share
         self._touched.update(i.tolist())
-        self._m += float(phi_omega)
-        self._n += float(2.0 * phi_trace + phi_i @ phi_i)
+        self._m += phi_omega
+        self._n += 2.0 * phi_trace + phi_phi
         # δ, with θ as it was before the step.
         ahead = (1.0 - sigma) * self._value(k, expected_k) + sigma * self._value(j, phi_next_j)
         delta = reward + gamma * ahead - self._value(i, phi_i)
@@ -144,11 +145,11 @@ class SparseGQ:
         self._T[k] -= pull * (1.0 - sigma) * expected_k
         self._T[j] -= pull * (sigma - lam) * phi_next_j
         self._W[i] -= beta * phi_omega * phi_i
-        self._m += float(beta * (delta * self._n - phi_omega * (phi_trace + phi_i @ phi_i)))
+        self._m += beta * (delta * self._n - phi_omega * (phi_trace + phi_phi))
         self.work += 2 * len(i) + len(j) + len(k)
         moved = [self._g, self._h, self._m, *self._T[k], *self._T[j], *self._W[i]]
         check.finite(phi=self._n, reward=delta, theta=moved)
-        return float(delta)
+        return delta
 
     def _features(self, name: str, pair: Sparse) -> tuple[NDArray[np.intp], Array]:
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
@@ -166,7 +167,7 @@ class SparseGQ:
         return indices, np.bincount(where, weights=values, minlength=len(indices)).astype(np.float64)
 
     def _value(self, indices: NDArray[np.intp], values: Array) -> float:
-        return float(values @ (self._T[indices] + self._g * self._E[indices]))
+        return _dot(values, self._T[indices] + self._g * self._E[indices])
 
     def _flush(self) -> None:
         touched = np.fromiter(self._touched, dtype=np.intp, count=len(self._touched))
@@ -178,3 +179,8 @@ class SparseGQ:
         self._touched.difference_update(gone.tolist())
         self._c, self._g, self._h = 1.0, 0.0, 0.0
         self.work += len(touched)
+
+
+def _dot(left: Array, right: Array) -> float:
+    """leftᵀright without BLAS, whose kernels round differently from machine to machine."""
+    return float((left * right).sum())
