@@ -1,5 +1,8 @@
 """What is written in the compiler's own language does what its definition in Python does, to the bit."""
 
+import os
+from types import FunctionType, SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,26 +11,12 @@ from gqlib.control.tile_tables import tile_table
 from gqlib.fast import _lowered
 from gqlib.fast._jit import COMPILED, njit
 
-
-@njit
-def compiled_sums(weights, table, first, shape, stride):
-    return _lowered.sum_rows(weights, table, first, shape, stride)
+NAMES = ("sum_rows", "add_row", "flush_row", "hold", "likely")
+LOWERED = COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK")
 
 
-@njit
-def compiled_adds(weights, places, t, e, w):
-    before = np.empty(places.size)
-    for k in range(places.size):
-        before[k] = _lowered.add_row(weights, places[k], t, e, w)
-    return before
-
-
-@njit
-def compiled_flush(weights, places, g, h, scale, floor):
-    above = np.empty(places.size, dtype=np.bool_)
-    for k in range(places.size):
-        above[k] = _lowered.flush_row(weights, places[k], g, h, scale, floor)
-    return above
+def plain(function):
+    return getattr(function, "py_func", function)
 
 
 @njit
@@ -35,21 +24,51 @@ def compiled_known(y):
     return y * 1.5
 
 
-@njit
-def compiled_held(y):
-    held = _lowered.hold((1.5, -0.0, 2.0**-1074))
-    return held, y * held[0]
+def callers(sum_rows, add_row, flush_row, hold, likely):
+    """Compiled functions that do nothing but call the five."""
+
+    @njit
+    def sums(weights, table, first, shape, stride):
+        return sum_rows(weights, table, first, shape, stride)
+
+    @njit
+    def adds(weights, places, t, e, w):
+        before = np.empty(places.size)
+        for k in range(places.size):
+            before[k] = add_row(weights, places[k], t, e, w)
+        return before
+
+    @njit
+    def flush(weights, places, g, h, scale, floor):
+        above = np.empty(places.size, dtype=np.bool_)
+        for k in range(places.size):
+            above[k] = flush_row(weights, places[k], g, h, scale, floor)
+        return above
+
+    @njit
+    def held(y):
+        numbers = hold((1.5, -0.0, 2.0**-1074))
+        return numbers, y * numbers[0]
+
+    @njit
+    def choice(number, bound):
+        if likely(number > bound):
+            return 1
+        return 0
+
+    return SimpleNamespace(sums=sums, adds=adds, flush=flush, held=held, choice=choice)
 
 
-@njit
-def compiled_choice(number, bound):
-    if _lowered.likely(number > bound):
-        return 1
-    return 0
-
-
-def plain(function):
-    return getattr(function, "py_func", function)
+@pytest.fixture(scope="module", params=["as loaded", "told again"])
+def compiled(request):
+    """The callers, of the functions as they are and of others that the compiler is told of only now."""
+    functions = [getattr(_lowered, name) for name in NAMES]
+    if request.param == "told again":
+        if not LOWERED:
+            pytest.skip("nothing is told to a compiler here")
+        functions = [FunctionType(function.__code__, function.__globals__, function.__name__) for function in functions]
+        _lowered._lower(*functions)
+    return callers(*functions)
 
 
 def bits(numbers):
@@ -57,60 +76,60 @@ def bits(numbers):
 
 
 @pytest.mark.parametrize(("tilings", "kind"), [(1, np.uint16), (3, np.uint32), (8, np.uint16), (16, np.int64)])
-def test_sums_of_rows_are_those_of_the_definition(tilings, kind):
+def test_sums_of_rows_are_those_of_the_definition(compiled, tilings, kind):
     rng = np.random.default_rng(tilings)
     weights = rng.normal(size=4 * 50) * 10.0 ** rng.integers(-8, 9, size=200)  # where the order of additions shows
     table, shape = rng.integers(0, 50, size=40).astype(kind), (0,) * tilings
     for first in range(20):
         want = plain(_lowered.sum_rows)(weights, table, first, shape, 4)
-        assert bits(compiled_sums(weights, table, first, shape, 4)) == bits(want)
-        assert bits(compiled_sums(weights, 4 * table, first, shape, 1)) == bits(want)
+        assert bits(compiled.sums(weights, table, first, shape, 4)) == bits(want)
+        assert bits(compiled.sums(weights, 4 * table, first, shape, 1)) == bits(want)
         rows = weights.reshape(-1, 4)[table[first : first + tilings], :2]
         assert np.allclose(want, rows.sum(axis=0))
-    zeros = compiled_sums(np.full(200, -0.0), table, 0, shape, 4)
+    zeros = compiled.sums(np.full(200, -0.0), table, 0, shape, 4)
     assert bits(zeros) == bits(plain(_lowered.sum_rows)(np.full(200, -0.0), table, 0, shape, 4))
 
 
-def test_an_addition_to_rows_changes_three_numbers_and_counts_in_the_mark():
+def test_an_addition_to_rows_changes_three_numbers_and_counts_in_the_mark(compiled):
     rng = np.random.default_rng(3)
     first = rng.normal(size=24)
     first[3::4] = 0.0, 2.0, 0.0, 0.0, 0.0, 7.0
     places = np.array([8, 0, 8, 20, 8])  # one row three times, as in a collision
-    compiled, wanted = first.copy(), first.copy()
-    before = compiled_adds(compiled, places, 0.1, 1e-17, -0.3)
+    got, wanted = first.copy(), first.copy()
+    before = compiled.adds(got, places, 0.1, 1e-17, -0.3)
     assert bits(before) == bits([plain(_lowered.add_row)(wanted, int(i), 0.1, 1e-17, -0.3) for i in places])
     assert before.tolist() == [0.0, 0.0, 1.0, 7.0, 2.0]
-    assert bits(compiled) == bits(wanted)
-    assert compiled[3::4].tolist() == [1.0, 2.0, 3.0, 0.0, 0.0, 8.0]
-    assert compiled[8] == first[8] + 0.1 + 0.1 + 0.1
-    assert bits(compiled[[4, 5, 6]]) == bits(first[[4, 5, 6]])
+    assert bits(got) == bits(wanted)
+    assert got[3::4].tolist() == [1.0, 2.0, 3.0, 0.0, 0.0, 8.0]
+    assert got[8] == first[8] + 0.1 + 0.1 + 0.1
+    assert bits(got[[4, 5, 6]]) == bits(first[[4, 5, 6]])
 
 
-def test_a_flushed_row_keeps_its_trace_above_the_floor_and_nothing_below():
+def test_a_flushed_row_keeps_its_trace_above_the_floor_and_nothing_below(compiled):
     rng = np.random.default_rng(4)
     first = rng.normal(size=(9, 4))
     first[:, 1] = 3.0, -3.0, 0.2, -0.2, 0.4, 0.0, np.nan, np.inf, 1e-300  # at the floor, half of 0.4 is not above it
     first[:, 3] = np.arange(1.0, 10.0)
-    compiled, wanted, places = first.ravel().copy(), first.ravel().copy(), 4 * np.arange(9)
-    above = compiled_flush(compiled, places, 0.1, -0.7, 0.5, 0.2)
+    got, wanted, places = first.ravel().copy(), first.ravel().copy(), 4 * np.arange(9)
+    above = compiled.flush(got, places, 0.1, -0.7, 0.5, 0.2)
     assert above.tolist() == [plain(_lowered.flush_row)(wanted, int(i), 0.1, -0.7, 0.5, 0.2) for i in places]
     assert above.tolist() == [True, True, False, False, False, False, False, True, False]
-    assert bits(compiled) == bits(wanted)
-    rows = compiled.reshape(-1, 4)
+    assert bits(got) == bits(wanted)
+    rows = got.reshape(-1, 4)
     assert rows[:, 3].tolist() == [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0, 0.0]
     assert rows[:3, 1].tolist() == [1.5, -1.5, 0.0]
     np.testing.assert_array_equal(rows[:6, [0, 2]], first[:6, [0, 2]] + first[:6, [1]] * [0.1, -0.7])
 
 
-def test_numbers_that_are_held_are_the_numbers():
+def test_numbers_that_are_held_are_the_numbers(compiled):
     numbers = (1.5, -0.0, 2.0**-1074)
-    held, product = compiled_held(3.0)
+    held, product = compiled.held(3.0)
     assert bits(held) == bits(plain(_lowered.hold)(numbers)) == bits(numbers)
     assert product == compiled_known(3.0) == 4.5
 
 
-@pytest.mark.skipif(not COMPILED, reason="needs Numba")
-def test_the_compiler_does_not_know_what_is_held():
+@pytest.mark.skipif(not LOWERED, reason="nothing is told to a compiler here")
+def test_the_compiler_does_not_know_what_is_held(compiled):
     def multiplies_by_a_constant(function):
         function(3.0)
         (code,) = function.inspect_llvm().values()
@@ -119,20 +138,20 @@ def test_the_compiler_does_not_know_what_is_held():
         return any("1.5" in line for line in products)
 
     assert multiplies_by_a_constant(compiled_known)
-    assert not multiplies_by_a_constant(compiled_held)
+    assert not multiplies_by_a_constant(compiled.held)
 
 
-def test_a_likely_condition_is_the_condition():
-    assert [compiled_choice(number, 1.0) for number in (0.0, 1.0, 2.0, np.nan)] == [0, 0, 1, 0]
+def test_a_likely_condition_is_the_condition(compiled):
+    assert [compiled.choice(number, 1.0) for number in (0.0, 1.0, 2.0, np.nan)] == [0, 0, 1, 0]
     assert plain(_lowered.likely)(False) is False
 
 
-@pytest.mark.skipif(not COMPILED, reason="needs Numba")
-def test_rows_are_added_up_as_vectors():
-    compiled_sums(np.zeros(8), np.zeros(8, dtype=np.uint16), 0, (0,) * 8, 4)
-    compiled_adds(np.zeros(8), np.zeros(1, dtype=np.int64), 0.0, 0.0, 0.0)
-    compiled_flush(np.zeros(8), np.zeros(1, dtype=np.int64), 0.0, 0.0, 0.0, 0.0)
-    for function, count in ((compiled_sums, 2), (compiled_adds, 4), (compiled_flush, 4)):
+@pytest.mark.skipif(not LOWERED, reason="nothing is told to a compiler here")
+def test_rows_are_added_up_as_vectors(compiled):
+    compiled.sums(np.zeros(8), np.zeros(8, dtype=np.uint16), 0, (0,) * 8, 4)
+    compiled.adds(np.zeros(8), np.zeros(1, dtype=np.int64), 0.0, 0.0, 0.0)
+    compiled.flush(np.zeros(8), np.zeros(1, dtype=np.int64), 0.0, 0.0, 0.0, 0.0)
+    for function, count in ((compiled.sums, 2), (compiled.adds, 4), (compiled.flush, 4)):
         assert any(f"fadd <{count} x double>" in code for code in function.inspect_llvm().values())
 
 

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gqlib import tiles3
 from gqlib.control import ControlSetting, run_control
 from gqlib.fast import _jit
 from gqlib.sweeps import workers
@@ -120,24 +117,6 @@ def test_plain_kernels_are_silent_and_leave_numpy_as_it_was():
         with pytest.raises(FloatingPointError):
             np.float64(1e200) * np.float64(1e200)
     assert np.geterr() == before
-
-
-INTEGERS = st.integers(-(2**70), 2**70) | st.integers(-9, 9) | st.sampled_from([2**61 - 1, 1 - 2**61, 2**61 - 2])
-
-
-@pytest.mark.skipif(sys.hash_info.width != 64, reason="the hash to compare with has 64 bits")
-@given(st.lists(INTEGERS, max_size=6).map(tuple))
-def test_plain_hash_of_a_tile_is_that_of_python(tile):
-    assert tiles3._long_tuple_hash(tile) == hash(tile)
-
-
-def test_plain_hash_is_used_where_words_are_short_and_refuses_what_is_no_tile(monkeypatch):
-    wide = tiles3.tiles(500, 8, [0.3, 0.4], [1])
-    monkeypatch.setattr(tiles3, "hash", None, raising=False)  # as if Python's own were of no use
-    monkeypatch.setattr(tiles3.sys, "hash_info", type("Short", (), {"width": 32}))
-    assert tiles3.tiles(500, 8, [0.3, 0.4], [1]) == wide
-    with pytest.raises(ValueError, match="it should be a tuple of integers"):
-        tiles3.tile_hash(("a", 1))
 
 
 class Task:

@@ -24,8 +24,8 @@ COMPILED = not os.environ.get("GQLIB_NO_NUMBA") and find_spec("numba") is not No
 _silenced = False  # whether a kernel is running, so that those which it calls need not silence NumPy again
 
 
-def plain_njit(**_: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """In the place of ``numba.njit``, with its options: the function itself, as silent as compiled code.
+def plain_njit(function: Callable[..., Any] | None = None, /, **_: Any) -> Any:
+    """In the place of ``numba.njit``, with its options or without: the function itself, as silent as compiled code.
 
     Words that wrap around and weights that overflow are no mistakes here, so NumPy does not warn of them.
 
@@ -34,6 +34,8 @@ def plain_njit(**_: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     >>> add = plain_njit(cache=True)(lambda a, b: a + b)
     >>> int(add(np.uint64(2**64 - 1), np.uint64(3)))
     2
+    >>> plain_njit(len)("abc")
+    3
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,7 +54,7 @@ def plain_njit(**_: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         silent.py_func = function  # type: ignore[attr-defined]  # the name that Numba has for it
         return silent
 
-    return decorate
+    return decorate if function is None else decorate(function)
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def hold(numbers: Any) -> Any:
     return numbers
 
 
-def _lower() -> None:
+def _lower(sum_rows: Any, add_row: Any, flush_row: Any, hold: Any, likely: Any) -> None:
     """Tell Numba what to make of the five functions."""
     ir, types, cgutils = (import_module(name) for name in ("llvmlite.ir", "numba.core.types", "numba.core.cgutils"))
     extending = import_module("numba.extending")
@@ -209,7 +209,7 @@ def _lower() -> None:
 
 
 if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK"):
-    _lower()
+    _lower(sum_rows, add_row, flush_row, hold, likely)
 else:
     sum_rows, add_row, flush_row, hold, likely = (
         njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, flush_row, hold, likely)
