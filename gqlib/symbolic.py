@@ -102,10 +102,10 @@ def _is_listed(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def _listed(name: str, value: Any) -> Any:
+def _listed(name: str, value: Any, deep: int = 2) -> Any:
     """Nested lists, whose strings and fractions become exact sympy numbers before sympy itself reads them."""
-    if _is_listed(value):
-        return [_listed(name, entry) for entry in value]
+    if deep and _is_listed(value):
+        return [_listed(name, entry, deep - 1) for entry in value]
     return exact(name, value)
 
 

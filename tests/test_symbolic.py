@@ -161,7 +161,7 @@ def test_what_is_read_as_a_matrix():
     for value in (["4", 5], np.array([4, 5]), (sp.Integer(4), 5)):
         assert symbolic.exact_matrix("a", value) == column
     assert symbolic.exact_matrix("a", np.array([[4], [5]])) == column
-    for value in ([[1, 2], [3]], 1, np.array(1), "12", b"12", [0.5], None):
+    for value in ([[1, 2], [3]], [[[1]], [2]], [[[1, 2]]], 1, np.array(1), "12", b"12", [0.5], None):
         told = rf"^a is {re.escape(repr(value))}; its value should be a matrix of exact numbers$"
         with pytest.raises(ValueError, match=told):
             symbolic.exact_matrix("a", value)

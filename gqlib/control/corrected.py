@@ -43,7 +43,6 @@ def corrected_car(setting: ControlSetting, variant: str, runs: int, seed: int) -
     variant = check.choice("variant", variant, VARIANTS)
     runs = check.integer("runs", runs, low=1)
     check.room("runs", runs, runs * setting.episodes)
-    check.integer("seed", seed, low=0)
     plain = (setting.target, setting.method, setting.v, setting.sigma_noise, setting.sigma_decay)
     if plain != ("greedy", "gradient", "same-step", 0.0, 1.0):
         raise ValueError(f"setting is {setting}; it should have a greedy target, the gradient method and a fixed sigma")

@@ -413,7 +413,7 @@ def _played(
         told = _with_episodes(error, log.played())
         if coded and isinstance(error, ValueError) and not isinstance(error, Diverged):
             try:
-                _hold(env, next_state, 0.0, log, 1, error)
+                _hold(env, next_state, 0.0, log, 1)
             except ValueError as clearer:
                 told = _with_episodes(clearer, log.played())
         if told is error:
@@ -443,14 +443,13 @@ def _first(answer: Any) -> Any:
     return answer[0]
 
 
-def _hold(env: Any, state: Any, reward: float, log: _Log, more: int = 0, cause: Exception | None = None) -> None:
+def _hold(env: Any, state: Any, reward: float, log: _Log, more: int = 0) -> None:
     """Refuse a state or a reward that is no number: an error of the environment, where divergence is the learner's."""
     for name, value in (("state", state), ("reward", reward)):
         if not finite(value):
             known = getattr(getattr(env, "spec", None), "id", None) or type(env).__name__
             where = f"in episode {len(log.returns)} (from 0), after {log.length + more} steps"
-            told = f"env {known} returned the {name} {check.brief(value)} {where}; it should be finite"
-            raise ValueError(told) from cause
+            raise ValueError(f"env {known} returned the {name} {check.brief(value)} {where}; it should be finite")
 
 
 def _not_a_step(answer: Any) -> ValueError:

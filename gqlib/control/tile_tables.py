@@ -142,8 +142,7 @@ def _edges(quantise_axis: int, low: float, high: float, tilings: int) -> NDArray
     """Smallest doubles of the fine intervals of one axis between `low` and `high`, found by bisection."""
 
     def quantised(value: float) -> int:
-        state = (value, 0.0) if quantise_axis == 0 else (0.0, value)
-        return floor(_scaled(*state)[quantise_axis] * tilings)
+        return floor(_scaled(value, value)[quantise_axis] * tilings)
 
     first, last = quantised(low), quantised(high)
     edges = [low]
@@ -232,6 +231,8 @@ def make_coder(
     True
     """
     check.choice("memory", memory, MEMORIES)
+    p = check.integer("p", p, low=1, high=LARGEST_MEMORY)
+    tilings = check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
     if memory in FIXED_MEMORIES:
         store = make_memory(memory, p, tilings)
         return lambda state, action: tiles(store, tilings, state, [action])

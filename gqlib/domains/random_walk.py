@@ -35,8 +35,8 @@ def random_walk(length: int = 19, gamma: float = 1.0) -> TabularTask:
     length = check.integer("length", length, low=1)
     if length % 2 == 0:
         raise ValueError(f"length is {length}; it should be odd, so that episodes can start in the middle")
-    check.room("length", length, 2 * length**2)
     states = length + 2
+    check.room("length", length, 2 * states**2)
     inner = np.arange(1, length + 1)
     moves = np.zeros((states, 2, states))
     moves[inner, LEFT, inner - 1] = 1.0
