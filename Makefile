@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book live test-live pdf test test-all mutants planted lab notebooks pictures lint bench lock clean coverage licences sbom latest wheels proofs data article epub release
+.PHONY: help setup book live test-live pdf test test-all older mutants planted lab notebooks pictures lint bench lock clean coverage licences sbom latest wheels proofs data article epub release
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -63,6 +63,10 @@ test: $(STAMP) ## run every unit test and every notebook, and look at some pages
 
 test-all: $(STAMP) ## the same, and every page in a browser, every form of the book, faults, kernels with bounds checks
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
+
+older: $(STAMP) ## run every notebook with the arithmetic of an older processor: BLAS kernels for SSE, NumPy without AVX
+	OPENBLAS_CORETYPE=Prescott NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" \
+	  $(BIN)/python -m pytest book -n $(JOBS) --dist loadfile -q
 
 mutants: $(STAMP) ## change the code in small ways and see that the unit tests notice (hours; goes on where it was; SLICE=control/agent is one module)
 	$(BIN)/python tests/mutants.py --jobs $(JOBS) $(SLICE)
