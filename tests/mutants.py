@@ -43,7 +43,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests" / "survivors.yml"
 # Module to the tests that have to notice, tests/test_*.py.
 SLICES: dict[str, tuple[str, ...]] = {
-    "__init__": ("package",),
+    "__init__": ("objects",),
     "_objects": ("objects",),
     "_validate": ("validate", "ranges", "stats_refusals", "mdp", "learners", "prediction", "store", "hostile_files"),
     "bench/agents": ("bench_parts",),
@@ -55,7 +55,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "bench/plain": ("bench_parts",),
     "bench/prediction": ("bench_parts",),
     "bench/store": ("bench_parts",),
-    "bench/timing": ("bench_parts",),
+    "bench/timing": ("bench_parts", "bench"),
     "claims": ("register",),
     "cli": ("command_line", "cli"),
     "control/_budget": ("budget",),
@@ -202,6 +202,13 @@ WITHOUT_RANGES = {
     *(f"fast/{name}" for name in ("_jit", "_kept", "_lowered", "_sound", "prediction", "rng", "tabular")),
     *("stats/_checks", "stats/_told", "sweeps/progress", "sweeps/setting", "sweeps/workers"),
 }
+# Those that refuse sizes for want of room, as tests/test_room.py has it.
+WITH_ROOM = {
+    *("mdp", "rltoolkit", "stability", "tabular/errors", "tiles3", "control/corrected", "control/run", "engine/runs"),
+    *(f"domains/{name}" for name in ("baird_star", "base", "boyan_chain", "random_problems", "random_walk")),
+    *("evaluation/curves", "evaluation/grids", "evaluation/run", "experiments/figure2", "experiments/today"),
+    *("fast/prediction", "fast/tabular", "learners/ensemble", "methods/steps", "methods/task"),
+}
 # Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is
 # mutated above as are the entrances to the kernels, and tests that compare the two number by number.
 COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -213,6 +220,7 @@ COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast/_rng": ("xoshiro on Python integers, published words, mpmath", ("rng",)),
     "fast/_tabular": ("tabular/n_step, traces and control", ("fast_tabular",)),
 }
+READ = ("book", "results", "README.md", "CONTRIBUTING.md", "CITATION.cff", "Makefile", "setup.py", ".ci")  # by tests
 GOAL = 0.9
 PATIENCE = 5.0  # a mutant that takes so many times as long as its tests do otherwise is in a loop, and counts as killed
 KILLED = {"killed", "timeout", "segfault"}
@@ -250,7 +258,7 @@ def tests_of(module: str) -> list[str]:
     """What pytest is to run: the files that have to notice, the module's examples, and its own test of ranges."""
     examples = f"tests/test_doctests.py::test_examples_of[{dotted(module)}]"
     ranges = f"tests/test_ranges.py::test_each_argument_is_held_to_its_range[{dotted(module)}]"
-    named = [f"tests/test_{name}.py" for name in SLICES[module]]
+    named = [f"tests/test_{name}.py" for name in (*SLICES[module], *["room"] * (module in WITH_ROOM))]
     return named + [examples] * (module != "__init__") + [ranges] * (module not in WITHOUT_RANGES)
 
 
@@ -275,7 +283,7 @@ def enter(module: str) -> None:
             if ROOT / copy.relative_to(within) not in sources:
                 copy.unlink()
     (place / "mutants").mkdir(exist_ok=True)
-    for name in ("book", "results", "README.md", "CONTRIBUTING.md", "CITATION.cff", "Makefile"):  # tests read them
+    for name in READ:
         link = place / "mutants" / name
         if not link.is_symlink():
             link.symlink_to(ROOT / name)

@@ -93,6 +93,24 @@ def mean_and_values(arrays: dict[str, np.ndarray]) -> dict[str, tuple[tuple[str,
     return {"values": (("run", "step"), arrays["values"]), "mean": (("step",), arrays["values"].mean(axis=0))}
 
 
+def with_twice(result: Any) -> Any:
+    return result.assign(twice=2.0 * result["values"])
+
+
+@dataclass(frozen=True)
+class Bare:
+    """A setting that has only what every setting needs: fields and a key."""
+
+    scale: float
+    length: int = 4
+    delay: float = 0.0
+    log: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"bare {self.scale}"
+
+
 def experiment(
     settings: int = 3,
     runs: int = 10,

@@ -1,12 +1,17 @@
 """The tile coder for boxes, the learner with act and learn, and the adapter for Gymnasium."""
 
+import re
+from functools import partial
+
 import numpy as np
 import pytest
 
 from gqlib import FiniteMDP
+from gqlib._objects import html_table
 from gqlib._validate import Diverged
-from gqlib.control.agent import Agent, TileCoder
+from gqlib.control.agent import _SETTINGS, Agent, TableCoder, TileCoder
 from gqlib.control.gym import GymSetting, evaluate, gym_runs, play, tile_coder
+from gqlib.control.schedules import Anneal
 from gqlib.control.vector import play_side_by_side
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import corrected_gq_step
@@ -116,19 +121,108 @@ def test_learns_the_better_action_of_a_small_mdp():
     assert agent.greedy(0) == best == 1
 
 
+IN_UNIT = "it should be in [0, 1]"
+
+
 @pytest.mark.parametrize(
-    "change", [{"sigma": 2.0}, {"epsilon": -0.1}, {"target": "soft"}, {"alpha": 0.0}, {"eta": -1.0}]
-)
-def test_agent_refuses_settings(change):
-    with pytest.raises(ValueError, match=next(iter(change))):
-        Agent(table, np.random.default_rng(0), **change)
+    ("name", "value", "told"),
+    [*((name, value, IN_UNIT) for name in ("sigma", "lam", "gamma", "epsilon") for value in (-0.1, 1.1)),
+     ("alpha", 0.0, "it should be in (0, inf)"), ("alpha", -1.0, "it should be in (0, inf)"),
+     ("eta", -0.1, "it should be in [0, inf)"), ("target", "soft", "it should be one of 'greedy', 'epsilon-greedy'"),
+     ("corrected", 1, "it should be True or False")],
+)  # fmt: skip
+def test_agent_refuses_settings(name, value, told):
+    with pytest.raises(ValueError, match=f"^{name} is {value!r}; {re.escape(told)}$"):
+        Agent(table, np.random.default_rng(0), **{name: value})
+
+
+def test_the_ends_of_a_rate_that_changes_are_refused_by_its_name():
+    for name, last, told in (("alpha", -0.5, "[0, inf)"), ("epsilon", -0.5, "[0, 1]"), ("epsilon", 1.5, "[0, 1]")):
+        agent = Agent(table, np.random.default_rng(0), **{name: lambda step, last=last: last})
+        with pytest.raises(ValueError, match=f"^{name} after 0 steps is {last}; it should be in {re.escape(told)}$"):
+            agent.rate(name)
+    for ends in ((0.5, 1.5), (1.5, 0.5)):
+        with pytest.raises(ValueError, match=r"^epsilon is 1\.5; it should be in \[0, 1\]$"):
+            Agent(table, np.random.default_rng(0), epsilon=Anneal(*ends, 10))
+    assert Agent(table, np.random.default_rng(0), alpha=Anneal(1.5, 0.0, 10)).rate("alpha") == 1.5
+    with pytest.raises(ValueError, match=r"^name is 'eta'; it should be one of 'alpha', 'epsilon'$"):
+        agent.rate("eta")
+
+
+def test_an_agent_takes_every_setting_at_its_ends_and_keeps_it():
+    for name in ("sigma", "lam", "gamma", "epsilon"):
+        for value in (0.0, 1.0):
+            assert getattr(Agent(table, np.random.default_rng(0), **{name: value}), name) == value
+    assert Agent(table, np.random.default_rng(0), eta=0.0).eta == 0.0
+    agent = Agent(table, np.random.default_rng(0))
+    settings = {name: getattr(agent, name) for name in _SETTINGS}
+    assert settings == {"sigma": 0.0, "lam": 0.9, "gamma": 0.99, "alpha": 0.01, "eta": 1.0, "epsilon": 0.1,
+                        "target": "epsilon-greedy", "corrected": False}  # fmt: skip
+    assert (agent.steps, agent.episodes, agent.rate("alpha"), agent.rate("epsilon")) == (0, 0, 0.01, 0.1)
+
+
+@pytest.mark.parametrize("features", [table, TableCoder(2, 2)], ids=["dense", "sparse"])
+def test_a_setting_that_is_changed_holds_from_the_next_step(features):
+    """An agent that changes its mind is one that had the new setting and the same past."""
+    changes = {"sigma": 0.7, "lam": 0.3, "gamma": 0.5, "alpha": 0.25, "eta": 0.2, "epsilon": 0.6, "target": "greedy",
+               "corrected": True}  # fmt: skip
+    path = [(0, 1, 1.0, 1, 0), (1, 0, -1.0, 0, 0), (0, 0, 0.5, 1, 1), (1, 1, 2.0, 0, 1), (0, 1, -0.5, 0, 0)]
+
+    def learned(change, anew):
+        agent = Agent(features, np.random.default_rng(0), sigma=0.4, alpha=0.5)
+        for number, step in enumerate(path):
+            if number == 3 and anew:
+                settings = {name: getattr(agent, name) for name in _SETTINGS} | change
+                agent, weights = Agent(features, np.random.default_rng(0), **settings), agent._weights
+                agent._weights = weights
+            elif number == 3:
+                for name, value in change.items():
+                    setattr(agent, name, value)
+            agent.learn(*step, terminated=False)
+        return agent.theta.tolist()
+
+    for name, value in changes.items():
+        assert learned({name: value}, anew=False) == learned({name: value}, anew=True) != learned({}, anew=False)
+
+
+def test_rewards_are_numbers_of_any_size():
+    agent = Agent(TableCoder(2, 2), np.random.default_rng(0), alpha=1e-60, eta=0.0)
+    for reward in (2, np.float32(2.0), np.array(2.0), 1e60, -1e60):
+        delta = agent.learn(0, 0, reward, 1, 0, terminated=True)
+        assert type(delta) is float
+        assert delta == pytest.approx(float(reward), rel=1e-9, abs=2.0)
+    for reward, told in ((np.nan, "finite"), (np.inf, "finite"), (-np.inf, "finite"), ("1", "a real number")):
+        with pytest.raises(ValueError, match=rf"^reward is {reward!r}; it should be {told}$"):
+            agent.learn(0, 0, reward, 1, 0, terminated=True)
+    with pytest.raises(ValueError, match=r"^terminated is 1; it should be True or False$"):
+        agent.learn(0, 0, 0.0, 1, 0, terminated=1)
+    assert agent.steps == 5
+    agent.learn(0, 0, 0.0, 1, 0, terminated=np.True_)
+    assert (agent.steps, agent.episodes) == (6, 0)
+
+
+def test_an_agent_is_shown_with_every_setting():
+    agent = Agent(TableCoder(3, 2), np.random.default_rng(0), sigma=0.25, lam=0.5, gamma=0.75, alpha=0.125, eta=2.0,
+                  epsilon=Anneal(0.5, 0.0, 4, by="episode"))  # fmt: skip
+    agent.steps, agent.episodes = 12345, 2000
+    rows = {"method": "GQ(σ, λ)", "σ, λ, γ": "0.25, 0.5, 0.75", "α now": "0.125", "η": "2", "ε now": "0",
+            "target": "epsilon-greedy", "features": "TableCoder(3 states, 2 actions)", "steps learned from": "12,345",
+            "episodes ended": "2,000"}  # fmt: skip
+    assert agent._repr_html_() == html_table("Agent", rows.items())
+    agent.corrected, agent.target, agent.episodes = True, "greedy", 2
+    rows |= {"method": "corrected GQ(σ, λ)", "target": "greedy", "ε now": "0.25", "episodes ended": "2"}
+    assert agent._repr_html_() == html_table("Agent", rows.items())
+    assert repr(agent) == "Agent(corrected GQ(0.25, 0.5), TableCoder(3 states, 2 actions), 12,345 steps)"
+    agent.steps = 1
+    assert repr(agent).endswith("actions), 1 step)")
+    assert repr(Agent(partial(table), np.random.default_rng(0))) == "Agent(GQ(0, 0.9), partial, 0 steps)"
 
 
 def test_agent_refuses_wrong_features_generators_and_actions():
-    with pytest.raises(ValueError, match="rng"):
+    with pytest.raises(ValueError, match=r"^rng is 5; it should be a numpy\.random\.Generator$"):
         Agent(table, 5)
-    with pytest.raises(ValueError, match="features"):
-        Agent(np.eye(2), np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"^features is \[1, 2\]; it should be a function of a state$"):
+        Agent([1, 2], np.random.default_rng(0))
     with pytest.raises(ValueError, match="theta"):
         _ = Agent(table, np.random.default_rng(0)).theta
     agent = Agent(lambda state: np.ones((2, 3 + state)), np.random.default_rng(0))

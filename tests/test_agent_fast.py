@@ -137,15 +137,15 @@ def test_a_step_that_overflows_is_refused_before_anything_has_changed():
 @pytest.mark.parametrize("features", [TableCoder(4, 3), lambda state: np.kron(np.eye(3), np.eye(4)[state])])
 def test_actions_are_refused_by_name_just_beyond_the_first_and_the_last(features):
     agent = Agent(features, np.random.default_rng(0))
-    for action in (0, 2, np.int64(1)):
+    for action in (0, 2, np.int64(0), np.int64(2), np.int8(1)):
         agent.learn(0, action, 1.0, 1, action, terminated=False)
     learned, steps = agent.theta.copy(), agent.steps
-    for wrong in (-1, 3, 0.0, True):
-        with pytest.raises(ValueError, match=rf"^action is {wrong}"):
+    for wrong, due in ((-1, "from 0 to 2"), (3, "from 0 to 2"), (0.0, "a whole number"), (True, "a whole number")):
+        with pytest.raises(ValueError, match=rf"^action is {wrong}; it should be {due}$"):
             agent.learn(0, wrong, 1.0, 1, 0, terminated=False)
-        with pytest.raises(ValueError, match=rf"^next_action is {wrong}"):
+        with pytest.raises(ValueError, match=rf"^next_action is {wrong}; it should be {due}$"):
             agent.learn(0, 0, 1.0, 1, wrong, terminated=False)
-    assert agent.steps == steps == 3
+    assert agent.steps == steps == 5
     np.testing.assert_array_equal(agent.theta, learned)
 
 
@@ -158,9 +158,10 @@ def test_an_action_that_the_behaviour_never_takes_has_no_weight(coded):
         agent = Agent(table if coded else (lambda state, table=table: table(state)), np.random.default_rng(0),
                       sigma=sigma, lam=0.0, gamma=1.0, alpha=0.5, eta=0.0, epsilon=0.0, corrected=True)  # fmt: skip
         agent.learn(1, 0, 1.0, 0, 0, terminated=True)  # now action 0 is the greedy one in state 1
+        agent.learn(1, 1, 0.5, 0, 0, terminated=True)
         agent.learn(0, 0, 0.0, 1, 1, terminated=False)
         thetas.append(agent.theta.tolist())
-    assert thetas == [[0.0, 0.0, 0.5, 0.0], [0.25, 0.0, 0.5, 0.0]]
+    assert thetas == [[0.0, 0.0, 0.5, 0.25], [0.25, 0.0, 0.5, 0.25]]
 
 
 # saved
@@ -216,14 +217,88 @@ def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):
     with pytest.raises(ValueError, match=r"epsilon is .*; to be saved it should be a number or an Anneal"):
         Agent(tiled(), np.random.default_rng(0), epsilon=lambda step: 0.5).save(tmp_path / "agent.npz")
     Agent(sines, np.random.default_rng(0)).save(tmp_path / "own.npz")
-    with pytest.raises(ValueError, match="features is None; it should be given"):
+    told = "given: the agent had a function of its own"
+    with pytest.raises(ValueError, match=rf"^features is None; it should be {told}$"):
         Agent.load(tmp_path / "own.npz")
     assert Agent.load(tmp_path / "own.npz", sines).steps == 0
     Agent(tiled(), np.random.default_rng(0)).save(tmp_path / "tiles.npz")
-    with pytest.raises(ValueError, match=r"features is .* left out"):
+    told = "left out: the file has them"
+    with pytest.raises(ValueError, match=rf"^features is <function sines at .*>; it should be {told}$"):
         Agent.load(tmp_path / "tiles.npz", sines)
     with pytest.raises(FileNotFoundError):
         Agent.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("name", ["alpha", "epsilon"])
+def test_a_rate_of_ones_own_is_not_saved(tmp_path, name):
+    agent = Agent(tiled(), np.random.default_rng(0), **{name: halved})
+    told = "to be saved it should be a number or an Anneal"
+    with pytest.raises(ValueError, match=rf"^{name} is <function halved at .*>; {told}$"):
+        agent.save(tmp_path / "agent.npz")
+    assert not (tmp_path / "agent.npz").exists()
+
+
+def halved(step):
+    return 0.5
+
+
+def test_a_file_holds_all_that_an_agent_is(tmp_path):
+    rng = np.random.default_rng(3)
+    agent = Agent(tiled(size=40), rng, **RATES)
+    with pytest.warns(UserWarning, match="size is 40"):
+        follow(agent, walk(50))
+    header, arrays = unpack(agent.save(tmp_path / "agent.npz").read_bytes())
+    assert header["format"] == "gqlib agent 1"
+    assert header["counts"] == [agent.steps, agent.episodes]
+    assert agent.steps == 50
+    assert header["rng"] == rng.bit_generator.state
+    assert header["overfull"] == agent.features.overfull > 0
+    assert header["settings"] == {
+        "sigma": 0.0, "lam": 0.9, "gamma": 0.99, "alpha": dataclasses.asdict(RATES["alpha"]), "eta": 1.0,
+        "epsilon": dataclasses.asdict(RATES["epsilon"]), "target": "epsilon-greedy", "corrected": False,
+    }  # fmt: skip
+    corners = {"low": [-1.0, 0.0], "high": [1.0, 2.0], "tiles_per_side": [3.0, 4.0]}
+    assert header["features"] == ["tiles", corners | {"actions": 3, "tilings": 8, "size": 40}]
+    assert set(arrays) == {"weights", "lazy", "touched", "tiles"}
+    np.testing.assert_array_equal(arrays["tiles"], agent.features.tiles_met)
+    again = Agent.load(tmp_path / "agent.npz")
+    assert (again.features.overfull, again.steps, again.episodes) == (header["overfull"], 50, agent.episodes)
+    assert again.alpha == RATES["alpha"]
+    header, _ = unpack(makers()["table"](rng).save(tmp_path / "table.npz").read_bytes())
+    assert header["features"] == ["table", {"sizes": [7, 5], "actions": 3, "first": [-3, 0]}]
+    assert "overfull" not in header
+    header, _ = unpack(makers()["dense"](rng).save(tmp_path / "dense.npz").read_bytes())
+    assert header["features"] is None
+
+
+def test_a_file_that_is_no_agent_says_why(tmp_path):
+    agent = makers()["tiles"](np.random.default_rng(3))
+    follow(agent, walk(20))
+    header, arrays = unpack(agent.save(tmp_path / "agent.npz").read_bytes())
+    path, (kind, options) = tmp_path / "bad.npz", header["features"]
+    known = "'PCG64', 'PCG64DXSM', 'MT19937', 'Philox', 'SFC64'"
+    changes = {
+        "": ({"format": "gqlib agent 0"}, {}),
+        "weights has 512 rows; it should have 513": ({"features": [kind, {**options, "size": 513}]}, {}),
+        "weights has 511 rows; it should have 512": ({}, {"weights": arrays["weights"][:-1]}),
+        "tiles are fewer than the weights; there should be one for each that is not zero":
+            ({}, {"tiles": arrays["tiles"][:-1]}),
+        f"rng is 'Bits'; it should be one of {known}": ({"rng": {**header["rng"], "bit_generator": "Bits"}}, {}),
+        "counts is -1; it should be at least 0": ({"counts": [-1, 0]}, {}),
+        "counts is -2; it should be at least 0": ({"counts": [0, -2]}, {}),
+        f"overfull is -1; it should be from 0 to {2**53}": ({"overfull": -1}, {}),
+        "lazy has shape (4,); it should have shape (5,)": ({}, {"lazy": arrays["lazy"][:-1]}),
+        "'text'": ({"features": ["text", options]}, {}),
+    }  # fmt: skip
+    for told, (headed, held) in changes.items():
+        path.write_bytes(pack({**header, **headed}, {**arrays, **held}))
+        with pytest.raises(DamagedFile) as refused:
+            Agent.load(path)
+        assert str(refused.value) == f"{path}: holds no agent" + f": {told}" * bool(told)
+    one = ({"counts": [0, 0]}, {"tiles": np.concatenate([arrays["tiles"], [[7, 9, 9, 2]]])})
+    path.write_bytes(pack({**header, **one[0]}, {**arrays, **one[1]}))
+    again = Agent.load(path)  # a tile more than there are weights is one that was met and not learned from
+    assert (again.steps, again.episodes, again.features.used) == (0, 0, agent.features.used + 1)
 
 
 def hostile(header, arrays):
@@ -280,6 +355,7 @@ def test_agents_are_pickled_and_copied(kind):
 
 
 # schedules
+
 
 def test_rates_change_by_step_or_episode_and_reach_the_learner():
     rates = {"alpha": Anneal(0.1, 0.0, 10), "epsilon": Anneal(1.0, 0.0, 2, by="episode")}
@@ -642,6 +718,7 @@ def test_what_was_played_and_who_played_are_told():
 @pytest.mark.parametrize("corrected", [False, True])
 def test_play_is_act_and_learn_to_the_bit(corrected):
     """`play` looks at a state once where a loop by hand looks twice."""
+
     def made():
         env = gymnasium.make("CartPole-v1")
         coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], size=2048)

@@ -64,8 +64,27 @@ def test_what_a_sigma_costs_is_the_time_of_a_problem_and_of_its_matrix(monkeypat
     np.testing.assert_allclose(alone, wanted, atol=1e-12)
     np.testing.assert_array_equal(both, alone)
     for name in ("n", "d"):
-        with pytest.raises(ValueError, match=rf"^{name} is 0; it should be "):
+        with pytest.raises(ValueError, match=rf"^{name} is 0; it should be at least 1$"):
             matrices.cost_of_a(**({"n": 12, "d": 3} | {name: 0}))
+        with pytest.raises(ValueError, match=rf"^{name} is 2\.5; it should be a whole number$"):
+            matrices.cost_of_a(**({"n": 12, "d": 3} | {name: 2.5}))
+    clock.seconds = [1.0] * 3
+    matrices.cost_of_a(1, 1, 1)
+    assert [results[0].shape for results in clock.done[3:]] == [(1,), (1, 1), (1, 1)]
+
+
+def test_what_a_sigma_costs_is_found_for_the_sizes_that_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two thousand pairs and two hundred features, three times, each with a problem of its own."""
+    shapes: list[Any] = []
+
+    def problem(*arrays: Any) -> Any:
+        shapes.append([np.shape(array) for array in arrays])
+        return SimpleNamespace(A=lambda sigma, lam: None)
+
+    monkeypatch.setattr(matrices, "PredictionProblem", problem)
+    monkeypatch.setattr(matrices, "least_seconds", lambda work, repeats: float(repeats))
+    assert set(matrices.cost_of_a().values()) == {3.0, 1.0}
+    assert shapes == [[(2000, 200), (2000, 2000), (2000, 2000), (2000,), (2000,), ()]] * 3
 
 
 def test_prediction_is_timed_by_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +175,11 @@ def test_the_environment_alone_gets_actions_drawn_beforehand(log: list[Any]) -> 
     agents.environment_alone(place, 5, seed=3)()
     assert log[0] == {"seed": 3}
     assert log[1:6] == np.random.default_rng(3).integers(2, size=5).tolist()
-    assert agents.STEPS == 4000
+    log.clear()
+    assert agents.environment_alone(place)() == 4000
+    assert [entry for entry in log if not isinstance(entry, dict)] == np.random.default_rng(0).integers(
+        2, size=4000
+    ).tolist()
 
 
 def test_an_agent_is_made_for_the_box_of_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,11 +214,40 @@ def test_an_agent_is_made_for_the_box_of_its_place(monkeypatch: pytest.MonkeyPat
     assert made["play"][1]["seed"] == 2
 
 
+def test_a_box_has_two_corners() -> None:
+    for corners in (((0.0,) * 4,), ((0.0,) * 4,) * 3):
+        with pytest.raises(ValueError, match=r"^zip\(\) argument 2 is "):
+            agents.agent_in(agents.Place("CartPole-v1", corners))
+
+
+def test_places_are_those_of_gymnasium_and_without_it_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in agents.PLACES.values():
+        assert agents._made(place).spec.id == place.name
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    for call in (agents.environment_alone, agents.agent_in):
+        with pytest.raises(ModuleNotFoundError, match=r"^this needs the package gymnasium: install gqlib\[gym\]$"):
+            call(agents.PLACES["CartPole"])
+
+
+def test_an_agent_takes_the_steps_that_it_is_timed_for(log: list[Any]) -> None:
+    work = agents.agent_in(agents.PLACES["CartPole"], 40, seed=4)
+    for _ in range(2):  # it goes on learning, in an environment that begins again
+        log.clear()
+        assert work() == 40
+        assert log[0] == {"seed": 4}
+        assert len([entry for entry in log if not isinstance(entry, dict)]) == 40
+
+
 def test_the_plain_loop_gets_the_same_place(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(agents, "gymnasium_steps", lambda *given, **options: asked.append((given, options)))
     agents.plain_loop(agents.PLACES["Acrobot"])()
-    assert asked == [((400, "Acrobot-v1"), {"box": (), "sides": 4, "alpha": 0.05})]
+    agents.plain_loop(agents.PLACES["CartPole"], 7)()
+    corners = agents.PLACES["CartPole"].box
+    assert asked == [
+        ((400, "Acrobot-v1"), {"box": (), "sides": 4, "alpha": 0.05}),
+        ((7, "CartPole-v1"), {"box": corners, "sides": 8, "alpha": 0.05}),
+    ]
 
 
 def test_the_peer_gets_the_same_car_tiles_and_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,15 @@ from walks import assert_samples
 
 from gqlib.domains import cart_pole
 from gqlib.domains.cart_pole import (
+    ACTION_COST,
+    BEHAVIOUR_VARIANCE,
     NOISE_DEVIATION,
     NOISE_VARIANCE,
     PAIRS,
     PUBLIC_GAIN,
+    START,
+    STATE_COST,
+    TARGET_VARIANCE,
     F,
     G,
     covariance,
@@ -109,6 +114,40 @@ def test_a_walk_samples_the_exact_problem(policy, reading):
     assert_samples(path, pole.problem, sigma=0.3, lam=0.5)
 
 
+def density(noise, variance):
+    return np.exp(-0.5 * noise**2 / variance) / np.sqrt(2.0 * np.pi * variance)
+
+
+@pytest.mark.parametrize(("start", "skipped"), [("public", 0), ("stationary", 400)])
+@pytest.mark.parametrize("features", ["printed", "squares", "public"])
+@pytest.mark.parametrize("reading", ["literal", "expected"])
+def test_a_learner_sees_the_walk_of_the_linear_system(start, skipped, features, reading):
+    pole = cart_pole(features=features, policy="off", reading=reading, start=start)
+    seen = pole.trajectory(6, np.random.default_rng(3))
+    normals = np.random.default_rng(3).standard_normal((skipped + 6, 2))
+    state, states, costs, ratios = START, [START], [], []
+    for z, w in normals:
+        noise = np.sqrt(BEHAVIOUR_VARIANCE) * z
+        action = PUBLIC_GAIN @ state + noise
+        costs.append(STATE_COST @ state**2 + ACTION_COST * action**2)
+        ratios.append(density(noise, TARGET_VARIANCE) / density(noise, BEHAVIOUR_VARIANCE))
+        state = F @ state + G * action + np.array([0.0, 0.0, 0.0, NOISE_DEVIATION * w])
+        states.append(state)
+    states = np.array(states[skipped:])
+    phi = np.column_stack([np.ones((7, int(features == "printed"))), states**2 / pole.walker.scale[-4:]])
+    np.testing.assert_allclose(seen.phi, phi[:-1], rtol=1e-9)
+    np.testing.assert_allclose(seen.phi_next, phi[1:], rtol=1e-9)
+    np.testing.assert_allclose(seen.reward, -np.array(costs[skipped:]), rtol=1e-9)
+    np.testing.assert_allclose(seen.rho, ratios[skipped:], rtol=1e-9)
+    assert seen.ends.tolist() == [False] * 6
+    # E_π s'ᵢ², of a normal variable: its mean squared and its variance
+    means = states[:-1] @ (F + np.outer(G, PUBLIC_GAIN)).T
+    variances = G**2 * TARGET_VARIANCE + np.array([0.0, 0.0, 0.0, NOISE_VARIANCE])
+    expected = (means**2 + variances) / pole.walker.scale[-4:]
+    wanted = phi[1:, -4:] if reading == "literal" else expected
+    np.testing.assert_allclose(seen.phi_next_expected[:, -4:], wanted, rtol=1e-9)
+
+
 def test_importance_ratios_turn_the_behaviour_into_the_target():
     """E[ρ] = 1, and ρ-weighted squares of the action's noise have the target's variance."""
     pole = cart_pole(policy="off")
@@ -126,7 +165,7 @@ def test_exponential_without_a_library():
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"gamma": 1.0}, "gamma is 1.0"),
+        ({"gamma": 1.0}, r"gamma is 1.0; it should be in \[.*, 1\)$"),
         ({"gamma": 0.0}, "gamma is 0.0"),
         ({"features": "full"}, "features is 'full'"),
         ({"policy": "half"}, "policy is 'half'"),

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import argparse
 import contextlib
 import dataclasses
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +18,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray
 from sweep_tasks import experiment
 
 import gqlib
 from gqlib import cli, experiments
+from gqlib.bench.engine import Printer
+from gqlib.claims import Claim
 from gqlib.experiments.mountain_car import control_experiment, control_grid, table2
 from gqlib.sweeps import progress
-from gqlib.sweeps.names import TABLE
+from gqlib.sweeps.names import TABLE, SweepError
 from gqlib.sweeps.results import load_results
+from gqlib.sweeps.store import StoreError
 
 HERE = Path(__file__).parent
 
@@ -370,7 +378,7 @@ def test_a_terminal_without_greek_letters_gets_their_names() -> None:
 
 
 def test_the_benchmark_gets_its_options_and_gives_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    called = []
+    called: list[Any] = []
 
     def bench(repeats: int, *, as_json: bool) -> int:
         called.append((repeats, as_json))
@@ -380,10 +388,14 @@ def test_the_benchmark_gets_its_options_and_gives_its_code(monkeypatch: pytest.M
     assert run("bench") == run("bench", "--repeats", "2", "--json") == 1
     assert called == [(7, False), (2, True)]
     for name in ("costs", "peers"):
-        write = f"gqlib.bench.{name}.write_{name}"
-        monkeypatch.setattr(write, lambda path, repeats, tell, name=name: called.append((name, path, repeats)) or path)
+
+        def write(path: Path, repeats: int, tell: object, name: str = name) -> Path:
+            called.append((name, path, repeats, type(tell)))
+            return path
+
+        monkeypatch.setattr(f"gqlib.bench.{name}.write_{name}", write)
     assert run("bench", "--costs", "a.json", "--peers", "b.json", "--repeats", "3") == 0
-    assert called[2:] == [("costs", Path("a.json"), 3), ("peers", Path("b.json"), 3)]
+    assert called[2:] == [("costs", Path("a.json"), 3, Printer), ("peers", Path("b.json"), 3, Printer)]
 
 
 # The command with a sweep of 500 tasks in place of fig2: long enough to be interrupted.
@@ -441,3 +453,397 @@ def test_the_committed_manifest_is_what_the_command_writes(tmp_path: Path) -> No
     assert run("manifest", "--out", str(tmp_path)) == 0
     committed = HERE.parent / "results" / "fig3-manifest.json"
     assert (tmp_path / "fig3-manifest.json").read_bytes() == committed.read_bytes()
+
+
+def failing(error: BaseException) -> Any:
+    def fail(*given: object, **named: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyboardInterrupt(), 130), (cli._Terminated(), 143)], ids=["Ctrl-C", "SIGTERM"]
+)
+def test_what_is_interrupted_says_how_to_resume_where_there_is_a_store(
+    error: BaseException, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "_make", failing(error))
+    for line in (["reproduce", "fig2", "--out", "an out"], ["run", "test_cli:A_STUDY", "--out", "an out"]):
+        assert run(*line) == code
+        again = " ".join(["gq", *line[:-1], "'an out'"])
+        told = f"gq: interrupted; finished tasks are safe in an out/.store; to resume: {again}\n"
+        assert capsys.readouterr().err == told
+    monkeypatch.setattr("gqlib.claims.load_claims", failing(error))
+    assert run("claims") == code
+    assert capsys.readouterr().err == "gq: interrupted\n"
+
+
+def test_sigterm_ends_a_command_and_means_afterwards_what_it_meant_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("gqlib.claims.load_claims", lambda **given: os.kill(os.getpid(), signal.SIGTERM))
+    assert run("claims") == 143
+    assert signal.getsignal(signal.SIGTERM) is before
+    codes: list[int] = []
+    monkeypatch.setattr("gqlib.claims.load_claims", lambda **given: [])
+    other = threading.Thread(target=lambda: codes.append(run("claims")))  # where no signal can be caught
+    other.start()
+    other.join()
+    assert codes == [0]
+    assert capsys.readouterr() == ("no claim\n", "gq: interrupted\n")
+
+
+@pytest.mark.parametrize("kind", [StoreError, SweepError, ValueError, ImportError, OSError])
+def test_what_goes_wrong_is_told_on_one_line(
+    kind: type[Exception], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gqlib.claims.load_claims", failing(kind("two\n  lines")))
+    assert run("claims") == 2
+    assert capsys.readouterr() == ("", "gq: error: two lines\n")
+
+
+def test_a_reader_that_leaves_early_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert run("claims", "no such word") == 0
+        assert os.path.samestat(os.fstat(stream.fileno()), os.stat(os.devnull))
+
+
+def test_the_arguments_are_those_of_the_process_unless_they_are_given(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gq", "claims", "no such word"])
+    assert cli.main() == 0
+    assert capsys.readouterr().out == "no claim\n"
+    assert cli.main([]) == 0
+    assert capsys.readouterr().out.startswith("usage: gq")
+
+
+def test_streams_spell_what_they_have_no_letter_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = [io.TextIOWrapper(io.BytesIO(), "ascii") for _ in range(2)]
+    monkeypatch.setattr(sys, "stdout", streams[0])
+    monkeypatch.setattr(sys, "stderr", streams[1])
+    cli._spell_out()
+    for stream in streams:
+        stream.write("θ ≤ Λ‖é‖ … ∈ A⁻¹ᵀ ☃ " + "".join(cli.SPELT))
+        stream.seek(0)
+        assert stream.read() == "theta <= Lambda||e|| ... in A^-1' ? " + "".join(cli.SPELT.values())
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # as in a notebook, where nothing can be set
+    cli._spell_out()
+    assert cli._spelt(UnicodeEncodeError("ascii", "aσbλc", 1, 2, "")) == ("sigma", 2)
+    assert cli._spelt(UnicodeEncodeError("ascii", "aσbλc", 3, 4, "")) == ("lambda", 4)
+    assert cli._spelt(UnicodeEncodeError("ascii", "\x80\ue000", 0, 2, "")) == ("??", 2)  # letters without a name
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1", [1]),
+        ("1,2", [1, 2]),
+        ("0.5,word", [0.5, "word"]),
+        ("word", ["word"]),
+        ("a,b", ["a", "b"]),
+        ("[1,2]", [[1, 2]]),
+        ('"a,b"', ["a,b"]),
+        ("true,null", [True, None]),
+        ("", [""]),
+    ],
+)
+def test_values_of_a_field_are_json_or_words_between_commas(text: str, values: list[Any]) -> None:
+    assert cli._values(text) == values
+
+
+def test_a_number_and_a_pair_are_read_or_refused() -> None:
+    assert [cli._whole(text) for text in ("1", "2", "007", "40")] == [1, 2, 7, 40]
+    for text in ("", "0", "-1", "1.5", "x", "1 2"):
+        with pytest.raises(argparse.ArgumentTypeError, match=f"^{text!r} is not a whole number of at least 1$"):
+            cli._whole(text)
+    assert [cli._pair(text) for text in ("a=b", "a=b=c", "a==")] == [("a", "b"), ("a", "b=c"), ("a", "=")]
+    for text in ("", "a", "=b", "a=", "="):
+        with pytest.raises(argparse.ArgumentTypeError, match=f"^{text!r} is not NAME=VALUE$"):
+            cli._pair(text)
+    assert cli._pair_of("lam")("0.5,1") == ("lam", "0.5,1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("reproduce", "fig2", "--runs", "0"),
+         "gq reproduce: error: argument --runs: '0' is not a whole number of at least 1"),
+        (("run", "study"),
+         "gq: error: STUDY is 'study'; it should be module:name (gq reproduce has the experiments of the paper)"),
+        (("run", "test_cli:NO_STUDY"),
+         "gq: error: test_cli:NO_STUDY is 'a word'; it should be an Experiment, or a function that returns one"),
+        (("run", "test_cli:failing"),
+         "gq: error: test_cli:failing should be a function that needs no argument: missing a required argument: "
+         "'error'"),
+        (("claims", "--verdict", "maybe"),
+         "gq: error: --verdict is 'maybe'; it should be one of verified, definition, corrected, refuted, reproduced, "
+         "not reproduced, underspecified"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_should_have_been(
+    arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    assert capsys.readouterr() == ("", told + "\n")
+
+
+def test_a_study_is_looked_for_in_the_current_directory_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(cli, "_make", lambda studies, arguments: made.append(studies))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    assert run("run", "test_cli:A_STUDY") == run("run", "test_cli:small") == 0
+    assert [[study.name for study in studies] for studies in made] == [["toy"], ["toy"]]
+    assert sys.path[0] == str(tmp_path)
+
+
+def test_some_names_stand_for_several_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(cli, "_make", lambda studies, arguments: made.append(studies))
+    monkeypatch.setattr(cli, "load_experiment", lambda name: name)
+    monkeypatch.setattr(cli, "TOGETHER", {"fig4": ["fig4", "fig2"]})
+    for name in ("fig2", "fig4", "all"):
+        assert run("reproduce", name) == 0
+    assert made == [["fig2"], ["fig4", "fig2"], ["fig2", "fig3", "fig4", "table2"]]
+
+
+def test_parts_of_today_are_made_by_one_command() -> None:
+    assert set(cli.TOGETHER) == {"today"}
+    assert "today" in cli.TOGETHER["today"]
+    assert all(name.startswith("today") for name in cli.TOGETHER["today"])
+
+
+def test_all_that_a_reproduction_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["reproduce", "fig2", "--workers", "1", "--out", str(tmp_path / "new")]
+    assert run(*line) == run(*line, "--runs", "1", "--set", "scale=2, 3") == 0
+    place, size = tmp_path / "new", {path.stem: path.stat().st_size for path in (tmp_path / "new").glob("*.npz")}
+    assert capsys.readouterr().out.splitlines() == [
+        "A toy: 3 settings, 10 runs each",
+        "9 tasks to compute, with 30 of 30 runs",
+        "run_index, values by setting, run, values_1",
+        f"9 tasks computed, 0 found in {place / '.store'}",
+        f"written to {place / 'toy.npz'} ({size['toy'] / 1000:.0f} kB)",
+        "A toy: 2 settings, 1 run each",
+        "run_index, values by setting, run, values_1",
+        f"0 tasks computed, 2 found in {place / '.store'}",
+        f"written to {place / 'toy-runs1-scale2_3.npz'} ({size['toy-runs1-scale2_3'] / 1000:.0f} kB)",
+    ]
+
+
+def test_workers_are_those_asked_for_or_one_for_each_core(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, asked = cli.run_sweep, []
+
+    def watched(study: Any, store: Any, *, workers: int, dask: str | None, announce: Any) -> Any:
+        asked.append((study.name, store.directory, workers, dask))
+        assert announce.keywords == {"flush": True}  # a line is seen when it is said, in a pipe or a log, too
+        return sweep(study, store, workers=1, announce=announce)
+
+    monkeypatch.setattr(cli, "run_sweep", watched)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 17)
+    for option in ([], ["--workers", "3"], ["--dask", "local"]):
+        assert run("reproduce", "fig2", "--out", str(tmp_path), *option) == 0
+    place = tmp_path / ".store"
+    assert asked == [("toy", place, 17, None), ("toy", place, 3, None), ("toy", place, 17, "local")]
+
+
+def test_tables_are_reported_beside_the_papers_and_the_second_is_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
+
+    def told(result: Any, second: Any, first: Any) -> str:
+        assert (second, first) == (PAPER_TABLE_2, PAPER_TABLE_1)
+        return f"cases of {result}"
+
+    monkeypatch.setattr("gqlib.experiments.reports.pooled_cases", lambda result: f"pooled {result}")
+    monkeypatch.setattr("gqlib.experiments.reports.cases_table", told)
+    study: Any = dataclasses.replace(A_STUDY, report="test_cli:reported")
+    assert cli._report("table1", study, "runs") == "cases of runs"
+    assert cli._report("table2", study, "runs") == "cases of pooled runs"
+    for name in ("", "fig2", "table3"):
+        assert cli._report(name, study, "runs") == "report of runs"
+
+
+def reported(result: object) -> str:
+    return f"report of {result}"
+
+
+def test_a_table_that_lacks_some_of_its_settings_is_reported_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(cli, "_report", lambda name, study, result: asked.append(name) or "")
+    line = ["reproduce", "fig4", "--workers", "1", "--out", str(tmp_path)]
+    assert run(*line) == run(*line, "--sigma", "1") == run(*line, "--lam", "0.5") == 0
+    assert asked == ["fig4", "", "fig4"]
+
+
+def lost(flags: Any, *dims: str) -> str:
+    settings = {"alpha": [0.1, 0.1, 0.2, 0.2], "sigma": [0.0, 1.0, 0.0, 1.0], "p": [64] * 4, "key": list("abcd")}
+    coords: Any = {name: ("setting", values) for name, values in settings.items()} | {"setting": range(4)}
+    return cli._lost(xarray.Dataset({"diverged": (dims, flags), "steps": ("setting", [9] * 4)}, coords))
+
+
+def test_settings_that_lost_runs_are_told_by_the_fields_in_which_they_differ() -> None:
+    assert cli._lost(xarray.Dataset({"steps": ("setting", [1])})) == ""
+    assert cli._lost(xarray.Dataset({"diverged": ("run", [True])})) == ""
+    assert lost([[False] * 2] * 4, "setting", "run") == ""
+    flags = np.zeros((2, 4), dtype=bool)
+    flags[1, 3] = True
+    told = "\n1 of 4 settings have runs that diverged: alpha 0.2, sigma 1.0"
+    assert lost(flags, "run", "setting") == lost(flags.T, "setting", "run") == told
+    assert lost(flags.T[:, :, None], "setting", "run", "episode") == lost(flags[1], "setting") == told
+    flags[0, [0, 1]] = True
+    told = "\n3 of 4 settings have runs that diverged: alpha 0.1, sigma 0.0; alpha 0.1, sigma 1.0; alpha 0.2, sigma 1.0"
+    assert lost(flags, "run", "setting") == told
+    first = "alpha 0.1, sigma 0.0; alpha 0.1, sigma 1.0; alpha 0.2, sigma 0.0"
+    told = f"\n4 of 4 settings have runs that diverged: {first}; ..."
+    assert lost(np.ones((4, 1)), "setting", "run") == told
+
+
+def opened(name: str, out: Path, *where: tuple[str, str]) -> Any:
+    return cli._opened(argparse.Namespace(name=name, out=out, where=list(where)))
+
+
+def test_a_result_is_a_name_in_a_directory_or_a_file(tmp_path: Path) -> None:
+    assert run("reproduce", "fig2", "--workers", "1", "--out", str(tmp_path)) == 0
+    path = tmp_path / "toy.npz"
+    for name, out in (("toy", tmp_path), (str(path), tmp_path / "elsewhere")):
+        found, result = opened(name, out)
+        assert (found, result.sizes["setting"]) == (path, 3)
+    scale = float(result["scale"].values[1])
+    assert opened("toy", tmp_path, ("scale", str(scale)), ("length", "4"))[1]["scale"].values.tolist() == [scale]
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.npz").write_bytes(b"")
+    for name in ("toys", str(tmp_path / "toys.npz")):
+        told = f"there is no result {tmp_path / 'toys.npz'}; those in {tmp_path} are: a, b, toy"
+        with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
+            opened(name, tmp_path)
+
+
+def test_a_result_is_exported_in_each_format_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(path: Path, result: object) -> list[Path]:
+        assert result == "runs"
+        path.write_bytes(bytes(2600))
+        return [path]
+
+    monkeypatch.setattr(cli, "_opened", lambda arguments: (tmp_path / "a.b.npz", "runs"))
+    monkeypatch.setattr("gqlib.sweeps.exports.export_results", written)
+    for options, suffixes in (
+        ([], ["csv"]),
+        (["--netcdf"], ["nc"]),
+        (["--parquet", "--csv", "--parquet"], ["parquet", "csv"]),
+    ):
+        assert run("export", "a", *options) == 0
+        told = [f"written to {tmp_path / 'a.b'}.{suffix} (3 kB)" for suffix in suffixes]
+        assert capsys.readouterr().out.splitlines() == told
+
+
+def test_a_drawing_goes_where_it_is_asked_to_or_beside_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib import pyplot
+
+    drawn: list[tuple[object, str]] = []
+    monkeypatch.setattr(cli, "_opened", lambda arguments: (tmp_path / "a.npz", "runs"))
+    monkeypatch.setattr(
+        "gqlib.edition.plots.plot_result", lambda *given: drawn.append(given) or pyplot.figure(figsize=(1, 1))
+    )
+    open_before = pyplot.get_fignums()
+    for options, place in (([], tmp_path / "a.png"), (["--save", str(tmp_path / "b.svg")], tmp_path / "b.svg")):
+        assert run("plot", "a", *options, "--variable", "steps") == 0
+        assert place.is_file()
+        assert capsys.readouterr().out == f"written to {place}\n"
+    assert run("plot", "a") == 0
+    assert drawn == [("runs", "steps"), ("runs", "steps"), ("runs", "")]
+    assert pyplot.get_fignums() == open_before
+    assert pyplot.get_backend().lower() == "agg"
+
+
+def test_a_manifest_makes_its_directories_and_replaces_the_one_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a" / "b" / "fig3-manifest.json"
+    for value in ("σ", "λ"):
+        monkeypatch.setattr("gqlib.experiments.figure3.manifest", lambda value=value: {"b": [1, 2], "a": value})
+        assert run("manifest", "--out", str(path.parent)) == 0
+        assert path.read_bytes() == f'{{"a":"{value}","b":[1,2]}}\n'.encode()
+        assert capsys.readouterr().out == f"written to {path}\n"
+
+
+CLAIMS = [
+    Claim("one", "4.3 Convergence", "L", ("Theorem 1",), "Says  this.", "corrected", "Holds that.", "Read so.",
+          (("chapter", "cell"), ("other", "label")), ("tests/test_a.py::test_b",), weight="major", defence="Defended."),
+    Claim("two", "Abstract", "first words", (), "word " * 40 + "end", "verified", "", "", (), ("t",), repeats="one"),
+    Claim("three", "Section 44", "", ("Table 1",), "Wide.", "verified", "", "", (("c", "d"),), ()),
+]  # fmt: skip
+
+
+@pytest.fixture
+def three_claims(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    asked: list[str] = []
+    monkeypatch.setattr("gqlib.claims.load_claims", lambda *, source: asked.append(source) or CLAIMS)
+    return asked
+
+
+def test_claims_are_told_in_paragraphs_with_a_count_below(
+    three_claims: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("claims") == run("claims", "--source", "successor") == 0
+    assert three_claims == ["paper", "successor"]
+    words = " ".join(["word"] * 23)
+    paragraph = f"""\
+one: corrected (major), Theorem 1
+    Says this.
+    holds: Holds that.
+    readings: Read so.
+    for the paper: Defended.
+    shown by: book/chapter.md cell, book/other.md label, tests/test_a.py::test_b
+
+two: verified, {CLAIMS[1].place}
+    {words}
+    {" ".join(["word"] * 17)} end
+    repeats: one
+    shown by: t
+
+three: verified, Table 1
+    Wide.
+    shown by: book/c.md d
+
+1 verified, 1 corrected
+"""
+    assert capsys.readouterr().out == 2 * paragraph
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ((), ["one", "two", "three"]),
+        (("--verdict", "verified"), ["two", "three"]),
+        (("--verdict", "refuted"), []),
+        (("HOLDS", "read"), ["one"]),
+        (("holds", "wide"), []),
+        (("w",), ["two", "three"]),
+        (("--section", "4"), []),
+        (("--section", "44"), ["three"]),
+        (("--section", "abSTRact"), ["two"]),
+        (("--section", "4.3 conv"), ["one"]),
+        (("--section", "sect"), ["three"]),
+        (("--verdict", "verified", "--section", "44", "wide"), ["three"]),
+    ],
+)
+@pytest.mark.usefixtures("three_claims")
+def test_claims_are_chosen_by_verdict_section_and_words(
+    arguments: tuple[str, ...], found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = [dataclasses.asdict(claim) for claim in CLAIMS if claim.id in found]
+    assert run("claims", "--json", *arguments) == 0
+    assert capsys.readouterr().out == json.dumps(wanted, indent=1) + "\n"

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -107,6 +108,81 @@ def test_setting_prints_readably():
     assert str(noisy) == f"GQ({law}, lam=0.99), sigma *= 0.95 per episode, lagged v, {plain} at most 99 steps"
     semi = str(ControlSetting(method="semi-gradient"))
     assert semi == f"semi-gradient Q(sigma=0.5, lam=0.99), {plain} at most 5000 steps"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"ties": "random"}, ", ties random"),
+        ({"start": "bottom"}, ", from bottom"),
+        ({"theta0": -1.0}, ", theta0=-1"),
+        ({"theta0_noise": 0.5}, ", theta0=0~0.5"),
+        (
+            {"ties": "random", "start": "anywhere", "theta0": 2.0, "theta0_noise": 0.25},
+            ", ties random, from anywhere, theta0=2~0.25",
+        ),
+    ],
+)
+def test_setting_tells_at_the_end_how_runs_open(changes, told):
+    assert str(ControlSetting(**changes)) == str(ControlSetting()) + told
+
+
+def test_setting_tells_every_number_and_its_method():
+    setting = ControlSetting(
+        sigma=0.125, lam=0.25, gamma=0.5, alpha=0.75, eta=3.0, epsilon=0.875, target="epsilon-greedy", p=77, tilings=9,
+        memory="iht", max_steps=12, episodes=34, sigma_noise=0.0625, sigma_drawn="run",
+    )  # fmt: skip
+    assert str(setting) == (
+        "GQ(sigma~N(0.125, 0.0625^2) per run, lam=0.25), gamma=0.5, alpha=0.75, eta=3, epsilon-greedy target, "
+        "epsilon=0.875, p=77 (iht), 9 tilings, 34 episodes of at most 12 steps"
+    )
+    plain = str(ControlSetting())
+    assert str(ControlSetting(method="corrected")) == f"corrected {plain}"
+    assert str(ControlSetting(v="lagged")) == plain.replace("), ", "), lagged v, ", 1)
+    assert str(ControlSetting(sigma_decay=0.5)) == plain.replace("), ", "), sigma *= 0.5 per episode, ", 1)
+
+
+@pytest.mark.parametrize(("target", "v"), [("epsilon-greedy", "same-step"), ("greedy", "lagged")])
+def test_the_corrected_method_needs_a_greedy_target_and_v_of_the_same_step(target, v):
+    told = f"method is 'corrected', target '{target}' and v '{v}'; they should be 'greedy' and 'same-step'"
+    with pytest.raises(ValueError, match=f"^{told}$"):
+        ControlSetting(method="corrected", target=target, v=v)
+    for method in ("gradient", "semi-gradient"):
+        assert ControlSetting(method=method, target=target, v=v).method == method
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "told"),
+    [
+        *(
+            (name, wrong, "should be in [0, 1]")
+            for name in ("sigma", "lam", "gamma", "epsilon")
+            for wrong in (-0.5, 1.5)
+        ),
+        ("alpha", 0.0, "should be in (0, inf)"),
+        ("eta", -0.5, "should be in [0, inf)"),
+        ("theta0_noise", -0.5, "should be in [0, inf)"),
+        *(("p", wrong, "should be from 1 to 65536") for wrong in (0, 65537)),
+        *(("tilings", wrong, "should be from 1 to 32") for wrong in (0, 33)),
+        *(
+            (name, wrong, "should be from 1 to 2147483647")
+            for name in ("max_steps", "episodes")
+            for wrong in (0, 2**31)
+        ),
+        *((name, "car", "should be a real number") for name in ("lam", "gamma", "alpha", "eta", "epsilon")),
+        *((name, "car", "should be a real number") for name in ("theta0", "theta0_noise")),
+        *((name, 2.5, "should be a whole number") for name in ("p", "tilings", "max_steps", "episodes")),
+        ("target", "car", "should be one of 'greedy', 'epsilon-greedy'"),
+        ("memory", "car", "should be one of 'int', 'iht', 'salted', 'rltoolkit'"),
+        ("v", "car", "should be one of 'same-step', 'lagged'"),
+        ("method", "car", "should be one of 'gradient', 'semi-gradient', 'corrected'"),
+        ("ties", "car", "should be one of 'first', 'random'"),
+        ("start", "car", "should be one of 'valley', 'bottom', 'anywhere'"),
+    ],
+)
+def test_a_setting_says_what_each_field_should_be(name, wrong, told):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{name} is {wrong!r}; it {told}')}$"):
+        ControlSetting(**{name: wrong})
 
 
 @pytest.mark.parametrize(
@@ -287,6 +363,10 @@ def test_the_first_weights_are_the_mean_and_the_runs_own_noise():
     noise = seeds.generator(3, 2, seeds.THETA).standard_normal(5)
     made = first_weights(ControlSetting(p=5, theta0=-1.0, theta0_noise=0.5), 3, 2)
     np.testing.assert_array_equal(made, -1.0 + 0.5 * noise)
+    for mean in (0.0, -1.0):
+        assert first_weights(ControlSetting(p=5, theta0=mean), 3, 2).tolist() == [mean] * 5
+    with pytest.raises(ValueError, match=r"^setting is 'car'; it should be a ControlSetting$"):
+        first_weights("car", 3, 2)
 
 
 @pytest.mark.parametrize(

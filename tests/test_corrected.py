@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -332,28 +333,66 @@ def car_by_steps(setting, variant, seed):
     return steps, theta
 
 
-# With each variant a seed with which the car soon reaches the goal, so that ends and restarts are compared too.
-@pytest.mark.slow
-@pytest.mark.parametrize(("variant", "seed"), [*zip(VARIANTS, (362, 58, 27, 23, 4), strict=True)])
-def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monkeypatch):
-    setting = ControlSetting(sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700)
+def assert_compiled_car_is_the_reference(setting, variant, seed, monkeypatch):
     weights, kernel = [], corrected.dense_run
     monkeypatch.setattr(corrected, "dense_run", lambda *given: (weights.append(given[1]), kernel(*given))[1])
     compiled, diverged = corrected_car(setting, variant, 1, seed)
     steps, theta = car_by_steps(setting, variant, seed)
     assert diverged == 0
-    assert min(steps) < setting.max_steps
     assert compiled[0].tolist() == steps
     used = tile_table(setting.p, setting.tilings, setting.memory).used
     assert np.abs(weights[0] - theta[used]).max() < 1e-9 * np.abs(theta).max()
+    return steps
+
+
+# With each variant a seed with which the car soon reaches the goal, so that ends and restarts are compared too.
+@pytest.mark.slow
+@pytest.mark.parametrize(("variant", "seed"), [*zip(VARIANTS, (362, 58, 27, 23, 4), strict=True)])
+def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monkeypatch):
+    setting = ControlSetting(sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700)
+    steps = assert_compiled_car_is_the_reference(setting, variant, seed, monkeypatch)
+    assert min(steps) < setting.max_steps
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_compiled_car_is_the_reference_step_until_it_is_cut_off(variant, monkeypatch):
+    setting = ControlSetting(
+        sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.6, p=96, tilings=5, memory="iht", episodes=2, max_steps=40
+    )
+    assert assert_compiled_car_is_the_reference(setting, variant, 5, monkeypatch) == [40, 40]
+
+
+def test_cars_that_diverge_are_counted_and_their_episodes_are_cut_off():
+    setting = ControlSetting(p=64, episodes=3, max_steps=300, alpha=0.01, epsilon=0.3, sigma=1.0)
+    steps, diverged = corrected_car(setting, "corrected", 8, 1)
+    apart = run_control(dataclasses.replace(setting, method="corrected"), 8, 1)
+    assert diverged == apart.diverged.sum()
+    assert 1 < diverged < 8
+    assert (steps[apart.diverged, -1] == 300).all()
+    assert (steps.dtype, type(diverged)) == (np.int32, int)
+    at_once = dataclasses.replace(setting, alpha=1.0, episodes=1)
+    steps, diverged = corrected_car(at_once, "corrected", 2, 1)
+    assert (steps.tolist(), diverged) == ([[300], [300]], 2)
+    with pytest.raises(ValueError, match=r"^seed is -1; it should be at least 0$"):
+        corrected_car(setting, "corrected", 2, -1)
 
 
 def test_car_variants_agree_where_nothing_is_sampled_and_refuse_other_settings():
     setting = ControlSetting(sigma=0.0, lam=0.0, episodes=4, max_steps=300)
     first, *others = (corrected_car(setting, variant, 1, 4)[0] for variant in VARIANTS)
     assert all((steps == first).all() for steps in others)
-    with pytest.raises(ValueError, match="greedy target"):
-        corrected_car(dataclasses.replace(setting, target="epsilon-greedy"), "paper", 1, 0)
+    others = ({"target": "epsilon-greedy"}, {"method": "semi-gradient"}, {"v": "lagged"})
+    for change in (*others, {"sigma_noise": 0.1}, {"sigma_decay": 0.9}):
+        changed = dataclasses.replace(setting, **change)
+        told = f"setting is {changed}; it should have a greedy target, the gradient method and a fixed sigma"
+        with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
+            corrected_car(changed, "paper", 1, 0)
+
+
+def test_more_cars_than_memory_holds_are_refused_by_their_number():
+    told = r"^runs is 2200000; it should be smaller, so that arrays hold at most 2147483648 numbers$"
+    with pytest.raises(ValueError, match=told):
+        corrected_car(ControlSetting(episodes=1000), "paper", 2_200_000, 0)
 
 
 def test_engine_has_the_corrected_method_too():

@@ -1,5 +1,7 @@
 """Episodes of finite MDPs, the random walk and the windy gridworld."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,66 @@ def test_an_episode_can_be_cut_and_keeps_the_action_that_would_follow():
 def test_iteration_gives_the_transitions_in_order():
     episode = Episode([3, 4, 5], [0, 1, 0], [0.5, 1.5], ended=True)
     assert [tuple(step) for step in episode] == [(3, 0, 0.5, 4, 1, False), (4, 1, 1.5, 5, 0, True)]
+
+
+def test_an_episode_is_drawn_by_inverting_distributions_one_after_the_other():
+    """Each index is the first whose cumulative probability exceeds a uniform number, by a search of our own."""
+    rng = np.random.default_rng(12)
+    transitions = rng.dirichlet(np.full(4, 0.5), size=(4, 3))
+    transitions[3] = np.eye(4)[3]
+    mdp = FiniteMDP(transitions, np.vstack([rng.random((3, 3)), np.zeros((1, 3))]), 0.9, terminal=[3])
+    policy, start = rng.dirichlet(np.ones(3), size=4), [0.2, 0.5, 0.3, 0.0]
+
+    def first(law, uniform):
+        total = 0.0
+        for index, probability in enumerate(law):
+            total += probability
+            if uniform < total:
+                return index
+        raise AssertionError("the probabilities do not add up")
+
+    for seed in range(30):
+        episode = sample_episode(mdp, policy, start, np.random.default_rng(seed), max_steps=12)
+        uniforms = iter(np.random.default_rng(seed).random(40))
+        states = [first(start, next(uniforms))]
+        actions, rewards = [first(policy[states[0]], next(uniforms))], []
+        while len(rewards) < 12 and states[-1] != 3:
+            rewards.append(mdp.rewards[states[-1], actions[-1]])
+            states.append(first(transitions[states[-1], actions[-1]], next(uniforms)))
+            actions.append(first(policy[states[-1]], next(uniforms)))
+        assert (episode.states.tolist(), episode.actions.tolist()) == (states, actions)
+        assert (episode.rewards.tolist(), episode.ended) == (rewards, states[-1] == 3)
+
+
+def test_a_number_on_the_border_of_two_intervals_belongs_to_the_upper():
+    class Half(np.random.Generator):
+        def random(self):
+            return 0.5
+
+    mdp = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[2.0], [0.0]], 1.0, terminal=[1])
+    twice = FiniteMDP(np.eye(4)[[[1, 1], [1, 1], [1, 1], [3, 3]]], np.zeros((4, 2)), 1.0, terminal=[3])
+    drawn = sample_episode(twice, np.full((4, 2), 0.5), [0.5, 0.0, 0.5, 0.0], Half(np.random.PCG64(0)), max_steps=1)
+    assert (drawn.states.tolist(), drawn.actions.tolist()) == ([2, 1], [1, 1])
+    for limit in (0, 1.5):
+        with pytest.raises(ValueError, match=rf"^max_steps is {limit}; "):
+            sample_episode(mdp, [[1.0], [1.0]], [1.0, 0.0], np.random.default_rng(0), max_steps=limit)
+
+
+def test_an_episode_keeps_arrays_that_cannot_be_written_and_names_what_is_wrong():
+    given = {"states": [0, 1, 2], "actions": [1, 1, 0], "rewards": [0.5, 1.0], "ended": True}
+    episode = Episode(**given)
+    for name in ("states", "actions", "rewards"):
+        kept = getattr(episode, name)
+        assert kept.tolist() == given[name]
+        assert kept.dtype == (np.float64 if name == "rewards" else np.intp)
+        assert not kept.flags.writeable
+    for name in ("states", "actions"):
+        for wrong in ([0.5, 1.0, 2.0], [-1, 0, 1], [True, False, True]):
+            told = rf"^{name} is {re.escape(repr(wrong))}; it should hold whole numbers from 0$"
+            with pytest.raises(ValueError, match=told):
+                Episode(**given | {name: wrong})
+    with pytest.raises(ValueError, match=r"^ended is 1; "):
+        Episode(**given | {"ended": 1})
 
 
 def test_same_generator_same_episode():

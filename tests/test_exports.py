@@ -90,3 +90,50 @@ def test_a_part_is_chosen_by_field_or_by_dimension(result: xarray.Dataset) -> No
         select(result, "sigma", "half")
     with pytest.raises(ValueError, match="name is 'alpha'"):
         select(result, "alpha", "1")
+    with pytest.raises(ValueError, match=r"^target is 'random'; it should be one of greedy, ε-greedy$"):
+        select(result, "target", "random")
+    assert select(result, "target", "greedy")["sigma"].values.tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("levels", "told"), [(59, ", ".join(map(str, range(59)))), (60, r"\.\.\.")])
+def test_only_so_many_values_are_listed_that_a_refusal_can_be_read(levels: int, told: str) -> None:
+    long = xarray.Dataset({"score": (("setting", "run"), np.zeros((1, levels)))})
+    with pytest.raises(ValueError, match=rf"^run is '99'; it should be one of {told}$"):
+        select(long, "run", "99")
+
+
+def test_a_result_without_keys_has_the_same_tables(result: xarray.Dataset) -> None:
+    for name, table in tables(result.drop_vars("key")).items():
+        assert table.equals(tables(result)[name])
+        assert "key" not in table
+
+
+def test_parquet_asks_for_its_package_by_name(
+    result: xarray.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {"pyarrow"}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name in there else None)
+    monkeypatch.setattr(pandas.DataFrame, "to_parquet", lambda table: b"parquet")
+    written = export_results(tmp_path / "a.parquet", result)
+    assert [path.name for path in written] == ["a-run.parquet", "a-episode.parquet", "a-setting.parquet"]
+    assert {path.read_bytes() for path in written} == {b"parquet"}
+    there.clear()
+    with pytest.raises(SweepError, match=r"^Parquet needs the package pyarrow: python -m pip install pyarrow$"):
+        export_results(tmp_path / "b.parquet", result)
+
+
+@pytest.mark.parametrize("there", ["h5netcdf", "netCDF4"])
+def test_what_netcdf_4_refuses_is_told_in_its_own_words(
+    result: xarray.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("no room. None at all")
+
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", refuse)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    told = r"^netCDF 3 cannot hold this result \(no room\); netCDF 4 can: python -m pip install h5netcdf$"
+    with pytest.raises(SweepError, match=told):
+        export_results(tmp_path / "a.nc", result)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name == there else None)
+    with pytest.raises(ValueError, match=r"^no room\. None at all$"):
+        export_results(tmp_path / "a.nc", result)

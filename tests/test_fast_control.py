@@ -14,13 +14,16 @@ import numpy as np
 import pytest
 from numba.core.event import trigger_event
 
+from gqlib import seeds
 from gqlib.control import ControlSetting, run_control
 from gqlib.control import engine as driver
+from gqlib.control.setting import first_weights
 from gqlib.control.tile_tables import tile_table
 from gqlib.fast import ENGINE_VERSION
 from gqlib.fast import _car as fast_car
 from gqlib.fast import _control as kernel
 from gqlib.fast._baselines import PAPER, bare_run, dense_run
+from gqlib.fast._records import OFF, ON
 from gqlib.seeds import words
 
 ROOT = Path(__file__).parents[1]
@@ -178,6 +181,93 @@ def test_rows_are_found_exactly():
         for position, velocity in [*zip(x, rng.permutation(v)[: len(x)], strict=False), (-1.2, -0.07), (0.5, 0.07)]:
             row = fast_car.find_row(position, velocity, *world[2:5], world.width)
             assert row == table.cell(position, velocity) * world.width
+
+
+@pytest.mark.parametrize("tilings", [1, 3, 8])
+def test_inner_edges_are_guessed_to_stand_at_the_whole_numbers(tilings):
+    table = tile_table(512, tilings)
+    scale_x, offset_x, scale_v, offset_v = driver.grid_of(table)
+    for edges, scale, offset in ((table.edges_x, scale_x, offset_x), (table.edges_v, scale_v, offset_v)):
+        np.testing.assert_allclose(scale * edges[1:-1] + offset, np.arange(1, len(edges) - 1), atol=1e-9)
+
+
+def handed(setting, seed, run, monkeypatch, **options):
+    """What the kernel is handed for a run, and what is made of the numbers that it leaves: T, W and signed steps."""
+    got = []
+
+    def run_nothing(*given):
+        memory = given[1]
+        got.append([given[0], memory._replace(weights=memory.weights.copy(), steps=memory.steps.copy()), *given[2:]])
+        memory.weights[:] = np.arange(len(memory.weights))
+        memory.steps[:] = -7
+        return np.int64(3)
+
+    monkeypatch.setattr(driver, "_compiled", lambda *given: got.append(given))
+    monkeypatch.setattr(kernel, "run", run_nothing)
+    made = driver.one_run(setting, seed, run, **options)
+    return *got, made
+
+
+def test_kernel_is_handed_the_setting_and_gives_back_the_run(monkeypatch):
+    setting = ControlSetting(
+        sigma=0.25, sigma_noise=0.125, sigma_drawn="episode", sigma_clipped=True, sigma_decay=0.875, lam=0.5,
+        gamma=0.75, alpha=0.0625, eta=3.0, epsilon=0.375, target="epsilon-greedy", p=2048, tilings=5, memory="salted",
+        max_steps=11, episodes=4, v="lagged", ties="random", start="anywhere", theta0=-1.0, theta0_noise=0.5,
+    )  # fmt: skip
+    compiled, given, (steps, diverged_in, theta, omega) = handed(setting, 3, 2, monkeypatch, flush_below=0.25)
+    world, memory, streams, sigma, rates, target, lagged, limits, opening = given
+    assert compiled == (5, "epsilon-greedy", "lagged", False, "random")
+    table = tile_table(2048, 5, "salted", seed=3, run=2)
+    assert (world.table.tolist(), world.width) == (table.offsets.ravel().tolist(), 32)
+    assert (world.edges_x is table.edges_x, world.edges_v is table.edges_v) == (True, True)
+    assert (world.grid.tolist(), world.shape) == (driver.grid_of(table).tolist(), (0,) * 5)
+    places, first = len(table.used), first_weights(setting, 3, 2)
+    weights = memory.weights.reshape(places, 4)
+    assert (weights[:, 0].tolist(), weights[:, 1:].any()) == (first[table.used].tolist(), False)
+    assert (memory.live.shape, memory.live.dtype, memory.weights.dtype) == ((places + 1,), np.uint32, np.float64)
+    assert (memory.steps.tolist(), memory.steps.dtype) == ([0] * 4, np.int32)
+    for stream, purpose in ((streams.starts, seeds.START), (streams.behaviour, seeds.BEHAVIOUR)):
+        np.testing.assert_array_equal(stream, words(3, 2, purpose))
+    assert sigma[:5] == (0.25, 0.125, 1, True, 0.875)
+    np.testing.assert_array_equal(sigma.stream, words(3, 2, seeds.SIGMA))
+    assert rates == (0.5, 0.75, 0.0625, 3.0, 0.375)
+    assert (target, lagged, limits) == ((ON, 0.125, OFF), ON, (11, 0.25))
+    assert opening[:2] == (2, ON)
+    np.testing.assert_array_equal(opening.ties, words(3, 2, seeds.TIES))
+    assert (steps.tolist(), diverged_in, type(diverged_in)) == ([-7] * 4, 3, int)
+    unused = np.setdiff1d(np.arange(2048), table.used)
+    assert len(unused) > 0
+    assert (theta[table.used].tolist(), theta[unused].tolist()) == ([*range(0, 4 * places, 4)], first[unused].tolist())
+    assert (omega[table.used].tolist(), omega[unused].any()) == ([*range(2, 4 * places, 4)], False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "eta", "target"),
+    [
+        ({}, 1.0, (OFF, 0.0, OFF)),
+        ({"method": "semi-gradient"}, 0.0, (OFF, 0.0, OFF)),
+        ({"method": "corrected"}, 1.0, (OFF, 0.0, ON)),
+        ({"target": "epsilon-greedy", "epsilon": 0.3}, 1.0, (ON, 0.3 / 3, OFF)),
+    ],
+)
+def test_kernel_is_handed_the_method_and_the_plain_options(changes, eta, target, monkeypatch):
+    setting = ControlSetting(p=64, **changes)
+    compiled, given, _ = handed(setting, 0, 1, monkeypatch)
+    assert compiled == (8, setting.target, "same-step", setting.method == "corrected", "first")
+    assert (given[4].eta, given[5], given[6]) == (eta, target, OFF)
+    assert given[7] == (5000, kernel.FLUSH_BELOW)
+    assert given[8][:2] == (0, OFF)
+
+
+def test_flushes_have_a_threshold_above_zero_and_at_most_one(monkeypatch):
+    setting = ControlSetting(p=64, episodes=1, max_steps=2)
+    for wrong in (0.0, -1.0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=rf"^flush_below is {wrong}; it should be in \(0, 1\]$"):
+            driver.one_run(setting, 0, 0, flush_below=wrong)
+    with pytest.raises(ValueError, match=r"^setting is 'car'; it should be a ControlSetting$"):
+        driver.one_run("car", 0, 0)
+    for edge in (5e-324, 1.0):
+        assert handed(setting, 0, 0, monkeypatch, flush_below=edge)[1][7] == (2, edge)
 
 
 def test_greedy_takes_the_first_action_within_the_tolerance():

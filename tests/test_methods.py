@@ -126,6 +126,10 @@ class TestSpecialCases:
         task = Task.of(five_state_walk("dependent"), on=on)
         abtd = METHODS["ABTD(ζ)"]
         assert psi_of_zeta(task, 0.0) == 0.0
+        larger = np.maximum(task.mu, task.pi).ravel()[task.xi > 0.0]
+        corners = (0.0, 1.0 / larger.max(), 1.0 / larger.min())
+        for zeta in np.linspace(0.0, 1.0, 9):
+            assert psi_of_zeta(task, zeta) == pytest.approx(np.interp(zeta, (0.0, 0.5, 1.0), corners), rel=1e-14)
         assert np.abs(means(task, abtd, 0.0).A - means(task, Method("tree_backup"), 0.0).A).max() == 0.0
         assert (coefficients(task, abtd, 1.0)[0] == coefficients(task, Method("retrace"), 1.0)[0]).all()
         assert self.same(task, abtd, Method("retrace"), 1.0)

@@ -1,9 +1,12 @@
 """Objects: a short repr and a table in notebooks, equality and hashing by content, pickling, problems that stay."""
 
 import copy
+import dataclasses
+import functools
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -11,7 +14,7 @@ import pytest
 
 import gqlib
 from gqlib import FiniteMDP, PredictionProblem, domains
-from gqlib._objects import html_table, signature
+from gqlib._objects import ByValue, Fixed, html_table, signature
 from gqlib.control import ControlSetting, run_control
 from gqlib.domains import baird_star, boyan_chain, cart_pole, five_state_walk, machine, two_state
 from gqlib.domains.random_walk import random_walk
@@ -128,6 +131,66 @@ def test_signatures_tell_apart_what_differs():
     assert signature(np.array([np.nan])) == signature(np.array([np.nan]))
 
 
+def test_signatures_reach_into_what_is_held():
+    def made(scale, *, shift):
+        raise NotImplementedError
+
+    values = [{"a": 1.0}, {"a": 2.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}, {}, {"a": {"a": 1.0}}, [1.0], [2.0], [[1.0]],
+              (), None, 1.0]  # fmt: skip
+    given = [((), {}), ((1.0,), {}), ((2.0,), {}), ((), {"shift": 1.0}), ((), {"shift": 2.0})]
+    values += [functools.partial(print), *(functools.partial(made, *args, **named) for args, named in given)]
+    for k, value in enumerate(values):
+        assert [signature(value) == signature(other) for other in values] == [j == k for j in range(len(values))]
+        assert signature(value) == signature(copy.copy(value))
+        assert hash(signature(value)) == hash(signature(copy.copy(value)))
+    two, three = (functools.partial(made, np.zeros(2), shift=[np.arange(k)]) for k in (2, 3))  # of no hash themselves
+    assert hash(signature(two)) != hash(signature(three))
+
+
+class Held(Fixed):
+    def __init__(self, array, word):
+        self.array, self.word = array, word
+        self._fix()
+
+    def _held(self):
+        return (self.array, self.word)
+
+
+class Kept(Held):
+    pass
+
+
+@dataclasses.dataclass(eq=False)
+class Written(ByValue):
+    array: np.ndarray
+    remark: str = dataclasses.field(default="", compare=False)
+
+
+def test_equal_objects_are_of_one_class_and_hold_the_same_and_hash_by_it():
+    one, same = Held(np.zeros(2), "a"), Held(np.zeros(2), "a")
+    others = [Held(np.ones(2), "a"), Held(np.zeros(2), "b"), Kept(np.zeros(2), "a"), Written(np.zeros(2))]
+    assert (one == same, one != same, hash(one) == hash(same)) == (True, False, True)
+    for other in others:
+        assert (one == other, other == one, hash(one) == hash(other)) == (False, False, False)
+    assert one.__eq__("a word") is NotImplemented
+    assert (one == 1) is False
+    first, second = Written(np.zeros(2), "one remark"), Written(np.zeros(2), "another")
+    assert (first == second, hash(first) == hash(second), first == Written(np.ones(2))) == (True, True, False)
+
+
+def test_what_is_fixed_says_what_it_would_not_change():
+    array = np.zeros(2)
+    held = Held(array, "a")
+    assert not array.flags.writeable
+    for name in ("word", "other"):
+        told = f"Held does not change; {name} should be given when it is made"
+        with pytest.raises(AttributeError, match=f"^{told}$"):
+            setattr(held, name, "b")
+    with pytest.raises(AttributeError, match=r"^Held does not change; word should be left as it is$"):
+        del held.word
+    assert (held.word, hasattr(held, "other")) == ("a", False)
+
+
 def test_the_table_of_a_problem_has_its_sizes_ranks_and_stability():
     table = MAKERS["problem"]()._repr_html_()
     for row in ("<th scope=\"row\">indices n</th><td>4</td>", "<th scope=\"row\">γ</th><td>0.9</td>",
@@ -149,8 +212,9 @@ def test_the_table_of_a_problem_has_its_sizes_ranks_and_stability():
 
 def test_the_package_shows_its_modules_and_loads_none_of_them():
     shown = dir(gqlib)
-    assert {"FiniteMDP", "PredictionProblem", "stability", "control", "optimal", "tiles3", "cli"} <= set(shown)
-    assert not [name for name in shown if name in ("_validate", "_objects", "importlib", "pkgutil")]
+    folder = Path(gqlib.__file__).parent
+    found = {path.stem for path in (*folder.glob("[a-z]*.py"), *(init.parent for init in folder.glob("*/__init__.py")))}
+    assert shown == sorted({*gqlib.__all__, *found})
     code = (
         "import sys, gqlib; dir(gqlib); before = set(sys.modules);"
         "assert not {'numba', 'sympy', 'matplotlib', 'xarray', 'gqlib.stability'} & before;"
@@ -159,6 +223,10 @@ def test_the_package_shows_its_modules_and_loads_none_of_them():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "-2.0\n"
     assert done.stderr.endswith("AttributeError: module 'gqlib' has no attribute 'no_such_module'\n")
+    assert gqlib.__getattr__("tabular") is sys.modules["gqlib.tabular"]
+    for name in ("_validate", "no_such_module"):
+        with pytest.raises(AttributeError, match=rf"^module 'gqlib' has no attribute '{name}'$"):
+            gqlib.__getattr__(name)
 
 
 RESULTS = {

@@ -17,7 +17,7 @@ from sweep_tasks import drift
 
 from gqlib import seeds
 from gqlib.sweeps.names import SweepError
-from gqlib.sweeps.own import _version, own_runs, own_setting, own_study, run_study
+from gqlib.sweeps.own import _version, coin, own_runs, own_setting, own_study, run_study
 from gqlib.sweeps.results import load_results, recompute, save_results, verify_sample
 from gqlib.sweeps.store import Store
 from gqlib.sweeps.sweep import run_sweep
@@ -70,7 +70,8 @@ def test_one_setting_that_raises_is_named_and_the_others_are_kept(tmp_path: Path
     ("setting", "message"),
     [
         (own_setting("sweep_tasks:whatever", what=3.5), r"whatever\(what=3.5\) returned 3.5; expected numbers by name"),
-        (own_setting("sweep_tasks:grows"), r"grows\(\) returned shapes {'x': \(2,\), 'diverged': \(\)} in run 1, and"),
+        (own_setting("sweep_tasks:grows"), r"grows\(\) returned shapes {'x': \(2,\), 'diverged': \(\)} in run 1, and "
+            r"{'x': \(1,\), 'diverged': \(\)} before$"),
         (own_setting("sweep_tasks:nowhere"), "cannot find 'sweep_tasks:nowhere'"),
     ],
 )
@@ -182,3 +183,35 @@ def test_a_script_runs_its_study_below_the_usual_line_and_says_so_without_it(tmp
     last = told["bad"].stderr.splitlines()[-1]
     advice = 'put the call below if __name__ == "__main__":'
     assert last.endswith(f"bad would run its sweep whenever a worker imports it: {advice}")
+
+
+def test_a_study_is_named_after_its_function_and_its_first_line_unless_told_otherwise() -> None:
+    study = own_study(drift, GRID, runs=2, seed=5)
+    first = (drift.__doc__ or "").splitlines()[0]
+    assert (study.name, study.title, study.function) == ("drift", first, "own study")
+    assert (study.runs, study.seed, study.runs_per_task, len(study.version)) == (2, 5, 1, 12)
+    bare = own_study(sweep_tasks.whatever, [{"what": 1.0}], runs=1, seed=0)
+    assert bare.title == "sweep_tasks:whatever"  # without a docstring
+    own = own_study(drift, GRID, runs=2, seed=5, name="n", title="t", version="v", runs_per_task=4)
+    assert (own.name, own.title, own.version, own.runs_per_task) == ("n", "t", "v", 4)
+    for name in ("name", "title", "version"):
+        with pytest.raises(ValueError, match=rf"^{name} is 3; it should be a str"):
+            own_study(drift, GRID, runs=2, seed=5, **{name: 3})
+
+
+def test_numbers_of_runs_that_cannot_be_are_named() -> None:
+    setting = own_setting("sweep_tasks:says", count=1, diverged=True)
+    given: dict[str, Any] = {"setting": setting, "runs": 1, "seed": 0, "first_run": 0}
+    for name, wrong in (("setting", 3), ("runs", 0), ("seed", -1), ("first_run", -1)):
+        with pytest.raises(ValueError, match=rf"^{name} is {wrong}; it should be "):
+            own_runs(**given | {name: wrong})
+    with pytest.raises(ValueError, match=rf"^runs is {2**50}; it should be smaller"):
+        own_runs(**given | {"runs": 2**50})
+    with pytest.raises(ValueError, match=r"^throws is 0; it should be .*1"):
+        coin(np.random.default_rng(0), 0.5, 0)
+    assert coin(np.random.default_rng(0), 0.9, 1)["error"] == pytest.approx(0.1, rel=1e-12)
+
+
+def test_the_error_of_a_coin_is_the_distance_of_its_mean() -> None:
+    heads = np.random.default_rng(3).random(7) < 0.4
+    assert coin(np.random.default_rng(3), 0.4, 7) == {"error": abs(heads.mean() - 0.4)}

@@ -8,6 +8,7 @@ import pytest
 from gqlib import FiniteMDP
 from gqlib.domains import domain_on_pairs, random_mdp, random_policy, random_problem
 from gqlib.domains.finite import Chain
+from gqlib.domains.random_problems import _rows
 
 
 @pytest.mark.parametrize("concentration", [1e-3, 0.1, 1.0, 100.0])
@@ -104,3 +105,40 @@ def test_sums_of_probabilities_reach_one_so_that_no_draw_falls_off_the_end():
         assert (sums[..., -1] == 1.0).all()
     top = np.nextafter(1.0, 0.0)
     assert chain.walk(np.full((3, 3), top)).arrivals.tolist() == [2, 2]
+
+
+def test_without_more_said_a_problem_has_a_table_for_five_states_and_three_actions_off_policy():
+    rng = np.random.default_rng(9)
+    problem, again = random_problem(rng), np.random.default_rng(9)
+    transitions = 0.999 * again.dirichlet(np.ones(5), size=(5, 3)) + 0.001 / 5
+    rewards = again.standard_normal((5, 3))
+    mu, pi = again.dirichlet(np.ones(3), size=5), again.dirichlet(np.ones(3), size=5)
+    assert problem.features.tolist() == np.eye(15).tolist()
+    assert problem.gamma == 0.9
+    for chain, policy in ((problem.p_mu, mu), (problem.p_pi, pi)):
+        pairs = np.einsum("xs,sa->xsa", transitions.reshape(15, 5), policy).reshape(15, 15)
+        np.testing.assert_allclose(chain, pairs, rtol=1e-12)
+    np.testing.assert_allclose(problem.rewards, rewards.ravel(), rtol=1e-12)
+    assert rng.random() == again.random()
+    same = random_problem(np.random.default_rng(9), on_policy=True)
+    np.testing.assert_array_equal(same.p_mu, same.p_pi)
+    np.testing.assert_allclose(same.p_mu, problem.p_mu, rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(3,), (4, 3), (2, 4, 3)])
+def test_rows_whose_total_underflows_are_uniform(shape):
+    class Underflows(np.random.Generator):
+        def dirichlet(self, alpha, size):
+            return np.full((*size, len(alpha)), np.nan)
+
+    rows = _rows(Underflows(np.random.PCG64(0)), shape, 1e-300)
+    assert rows.tolist() == np.full(shape, 1.0 / 3.0).tolist()
+
+
+def test_sizes_that_no_machine_holds_are_refused_by_name():
+    many, rng = 2**40, np.random.default_rng(0)
+    for call in (random_mdp, random_policy):
+        with pytest.raises(ValueError, match=rf"^n_states is {many}; it should be smaller"):
+            call(rng, many, 2)
+    with pytest.raises(ValueError, match=rf"^n_features is {many}; it should be smaller"):
+        random_problem(rng, n_features=many)

@@ -63,6 +63,31 @@ def test_a_summary_and_a_finish_of_ones_own_are_applied(tmp_path):
     assert result["mean"].dims == ("setting", "step")
     np.testing.assert_allclose(result["mean"].values, result["values"].values.mean(axis=1))
     assert result.attrs["summary"] == "sweep_tasks:mean_and_values"
+    _, finished = swept(tmp_path, finish="sweep_tasks:with_twice")
+    assert finished["twice"].identical((2.0 * finished["values"]).rename("twice"))
+    assert "twice" not in result
+
+
+def test_a_setting_needs_a_key_and_no_more(tmp_path):
+    _, result = swept(tmp_path, settings=(sweep_tasks.Bare(1.0), sweep_tasks.Bare(3.0)))
+    assert result["key"].values.tolist() == ["bare 1.0", "bare 3.0"]
+    assert result.attrs["setting_type"] == "sweep_tasks:Bare"
+    made = recompute(result, 1, 2, runs=2, allow=["sweep_tasks:toy", "sweep_tasks:Bare"])
+    assert made["run_index"][1].tolist() == [2, 3]
+    np.testing.assert_array_equal(made["values"][1], result["values"].values[1, 2:4])
+
+
+def test_runs_of_a_setting_with_other_arrays_in_each_are_refused(tmp_path):
+    sweep = sweep_tasks.experiment(settings=1, runs=4, runs_per_task=2)
+    store = Store(tmp_path)
+    for task, shape in zip(sweep.tasks(), ((2, 3), (2, 5)), strict=True):
+        store.put(task.name, task.header, {"values": np.zeros(shape)})
+    told = (
+        r"^the task of Toy\(.*\) that begins with run 2 has in each run 'values' \(numbers of shape \(5,\)\), "
+        r"what is before it 'values' \(numbers of shape \(3,\)\); 'sweep_tasks:toy' should return the same arrays "
+    )
+    with pytest.raises(SweepError, match=told):
+        collect(sweep, store)
 
 
 def test_a_sweep_that_is_not_finished_says_which_runs_are_missing(tmp_path):
@@ -161,8 +186,9 @@ def test_numbers_levels_and_means_are_added():
 
 
 def test_means_are_over_the_runs_that_were_counted_and_what_is_there_stays():
-    made = results._complete(small().assign(counted=("setting", [2, 0])))
-    np.testing.assert_array_equal(made["steps_mean"].values, [[2.0, 4.0], [np.nan, np.nan]])
+    for counted, means in ((2, [2.0, 4.0]), (1, [4.0, 8.0])):
+        made = results._complete(small().assign(counted=("setting", [counted, 0])))
+        np.testing.assert_array_equal(made["steps_mean"].values, [means, [np.nan, np.nan]])
     mine = results._complete(small().assign(steps_mean=("setting", [7.0, 7.0])).assign_coords(run=[5, 6, 7, 8]))
     assert mine["steps_mean"].values.tolist() == [7.0, 7.0]
     assert mine["run"].values.tolist() == [5, 6, 7, 8]

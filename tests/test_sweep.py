@@ -6,22 +6,37 @@ import json
 import logging
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sweep_tasks import Toy, Whim, experiment, toy, whim_study
+from sweep_tasks import Bare, Toy, Whim, experiment, toy, whim_study
 
 from gqlib.bench.store import finished_store
 from gqlib.control import ControlSetting
 from gqlib.sweeps import progress as showing
+from gqlib.sweeps import sweep as sweeping
 from gqlib.sweeps.names import SweepError, look_up
+from gqlib.sweeps.own import own_setting
 from gqlib.sweeps.results import collect, load_results, recompute, save_results
-from gqlib.sweeps.setting import plain
+from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import DamagedFile, Store, canonical_json
-from gqlib.sweeps.sweep import Experiment, Task, _cuts, _tell, _which, cover, index_of, run_sweep
+from gqlib.sweeps.sweep import (
+    Experiment,
+    Task,
+    _apart,
+    _check_dask,
+    _check_importable,
+    _cuts,
+    _tell,
+    _which,
+    cover,
+    index_of,
+    run_sweep,
+)
 from gqlib.sweeps.workers import Failure
 
 
@@ -590,3 +605,95 @@ def test_a_cluster_of_our_own_listens_to_this_machine_alone(tmp_path: Path, monk
     assert cluster.status.name == "closed"
     run_sweep(experiment(), Store(tmp_path / "here"))
     assert content(Store(tmp_path / "dask")) == content(Store(tmp_path / "here"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Wordy(Setting):
+    alpha: float
+    beta: float
+    words: str = "w" * 400
+
+
+def test_a_long_setting_is_told_by_what_sets_it_apart() -> None:
+    settings = [Wordy(0.1, 0.5), Wordy(0.2, 0.5), Whim("none")]
+    assert _apart(settings[2], settings) == "Whim(what='none')"
+    assert _apart(settings[1], settings) == "Wordy(alpha=0.2, ...)"
+    assert _apart(settings[1], [*settings, Wordy(0.1, 0.7)]) == "Wordy(alpha=0.2, beta=0.5, ...)"
+    alone = _apart(settings[0], settings[:1])
+    assert alone.startswith("Wordy(alpha=0.1, beta=0.5, words=")
+    assert len(alone) < 300
+
+
+def test_whatever_submits_or_has_a_scheduler_is_taken_for_a_cluster() -> None:
+    for fine in (None, "local", "tcp://host:8786", SimpleNamespace(submit=1), SimpleNamespace(scheduler_address=1)):
+        _check_dask(fine)
+    submits = type("Client", (), {"submit": None})
+    for wrong in ("", "remote", "tcp:host", "local ", 3, SimpleNamespace(scheduler=1), submits):
+        with pytest.raises(ValueError, match=r"^dask is .*; it should be an address such as tcp://host:port, 'local'"):
+            _check_dask(wrong)
+
+
+def test_code_that_workers_cannot_import_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = experiment(settings=1)
+    _check_importable(sweep, elsewhere=True)
+    studied = dataclasses.replace(sweep, settings=(own_setting("__main__:mine", x=1.0),))
+    _check_importable(studied, elsewhere=False)
+    told = r"^workers cannot import '__main__:mine' from a notebook or a prompt: put it into a module$"
+    with pytest.raises(SweepError, match=told):
+        _check_importable(studied, elsewhere=True)
+    _check_importable(dataclasses.replace(sweep, settings=(Bare(1.0),)), elsewhere=True)
+    spec = SimpleNamespace(_initializing=True)
+    monkeypatch.setitem(sys.modules, "half_way", SimpleNamespace(__spec__=spec))
+    begun = dataclasses.replace(sweep, function="half_way:run")
+    told = 'half_way would run its sweep whenever a worker imports it: put the call below if __name__ == "__main__":'
+    for elsewhere in (False, True):
+        with pytest.raises(SweepError) as error:
+            _check_importable(begun, elsewhere=elsewhere)
+        assert str(error.value) == told
+    spec._initializing = False
+    _check_importable(begun, elsewhere=True)
+
+
+@pytest.mark.parametrize("name", ["function", "summary", "finish", "report"])
+def test_functions_and_other_things_that_are_no_names_are_refused(name: str) -> None:
+    wanted = "a name by which workers find it, 'module:function'"
+    with pytest.raises(ValueError, match=rf"^{name} is <function toy.*>; it should be {wanted}$"):
+        dataclasses.replace(experiment(), **{name: toy})
+    with pytest.raises(ValueError, match=rf"^{name} is 3; it should be a str"):
+        dataclasses.replace(experiment(), **{name: 3})
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "told"),
+    [
+        ("name", 3, "name is 3; it should be a str"),
+        ("title", 3, "title is 3; it should be a str"),
+        ("version", 3, "version is 3; it should be a str"),
+        ("runs", 0, "runs is 0; "),
+        ("runs", 10**6 + 1, "runs is 1000001; "),
+        ("runs_per_task", 0, "runs_per_task is 0; "),
+        ("seed", -1, "seed is -1; "),
+        ("settings", [Toy(1.0)], r"settings is \[Toy\(.*\)\]; it should be a tuple of settings$"),
+        ("settings", (3,), r"settings is \(3,\); it should be a tuple of settings$"),
+        ("settings", (), "settings of 'toy' are 0, 0 of them different; there should be at least one, and all diff"),
+    ],
+)
+def test_an_experiment_names_what_is_wrong(name: str, wrong: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=f"^{told}"):
+        dataclasses.replace(experiment(), **{name: wrong})
+
+
+@pytest.mark.parametrize(("workers", "sample"), [(1, 4), (2, 4), (3, 6), (5, 10)])
+def test_the_time_is_estimated_from_two_tasks_per_worker_and_four_at_least(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, sample: int
+) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def estimating(tasks: int, first: int, say: Any) -> Any:
+        seen.append((tasks, first))
+        return lambda: None
+
+    monkeypatch.setattr(sweeping, "estimating", estimating)
+    monkeypatch.setattr(sweeping, "computed", lambda tasks, *_: ((i, task.compute()) for i, task in enumerate(tasks)))
+    made = run_sweep(experiment(settings=2, runs=3, runs_per_task=2), Store(tmp_path), workers=workers)
+    assert (seen, made.computed) == ([(4, sample)], 4)

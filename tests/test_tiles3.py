@@ -1,6 +1,8 @@
 """Tile coding: the numbers of tiles3, and the look-up tables that repeat them."""
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gqlib import rltoolkit, tiles3
 from gqlib.control import tile_tables
 from gqlib.control.tile_tables import make_coder, make_memory, scaled, tile_table
+from gqlib.seeds import HASH, generator
 from gqlib.tiles3 import IHT, tiles, tileswrap
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "tiles3.json").read_text())["tiles3"]
@@ -154,10 +158,137 @@ def test_filling_order_is_the_stated_one():
     assert store.dictionary == make_memory("iht", 2048, 8).dictionary
 
 
-def test_another_tuple_hash_is_refused(monkeypatch):
+@pytest.mark.parametrize("memory", ["int", "salted"])
+def test_another_tuple_hash_is_refused(monkeypatch, memory):
     monkeypatch.setattr(tile_tables, "TUPLE_HASH", 1)
-    with pytest.raises(RuntimeError, match=r"^tile indices need the tuple hash"):
-        tile_tables._tile_table.__wrapped__(512, 8, "int")
+    told = "tile indices need the tuple hash of 64-bit CPython 3.8 or later"
+    with pytest.raises(RuntimeError, match=f"^{re.escape(told)}$"):
+        tile_table(511, 7, memory)  # a table that no other test has made
+
+
+SIZES = {
+    "tile_table": lambda p=512, tilings=8: tile_table(p, tilings),
+    "table that is drawn": lambda p=512, tilings=8: tile_table(p, tilings, "rltoolkit"),
+    "make_memory": lambda p=512, tilings=8: make_memory("int", p, tilings),
+    "coder of the plain hash": lambda p=512, tilings=8: make_coder("int", p, tilings),
+    "coder with a salt": lambda p=512, tilings=8: make_coder("salted", p, tilings),
+    "coder of the toolkit": lambda p=512, tilings=8: make_coder("rltoolkit", p, tilings),
+}
+
+
+@pytest.mark.parametrize("made", SIZES)
+def test_sizes_of_memories_have_two_ends_and_a_refusal_names_them(monkeypatch, made):
+    for maker in ("_tile_table", "_drawn_table"):  # the largest takes seconds
+        monkeypatch.setattr(tile_tables, maker, lambda *given: given)
+    make = SIZES[made]
+    for name, most in (("p", 65536), ("tilings", 32)):
+        assert make(**{name: 1})
+        assert make(**{name: most})
+        for wrong in (0, most + 1):
+            with pytest.raises(ValueError, match=f"^{name} is {wrong}; it should be from 1 to {most}$"):
+                make(**{name: wrong})
+        with pytest.raises(ValueError, match=rf"^{name} is 2\.5; it should be a whole number$"):
+            make(**{name: 2.5})
+
+
+EVERY = "'int', 'iht', 'salted', 'rltoolkit'"
+REFUSED = [
+    (lambda: tile_table(64, seed=-1), "seed is -1; it should be at least 0"),
+    (lambda: tile_table(64, run=-1), "run is -1; it should be at least 0"),
+    (lambda: tile_table(64, memory="salted", seed=0.5), "seed is 0.5; it should be a whole number"),
+    (lambda: tile_table(64, memory="salted", run=0.5), "run is 0.5; it should be a whole number"),
+    (lambda: make_coder("salted", 64, 8, seed=-1), "seed is -1; it should be at least 0"),
+    (lambda: make_coder("rltoolkit", 64, 8, run=-1), "run is -1; it should be at least 0"),
+    (lambda: tile_table(64, memory="dict"), f"memory is 'dict'; it should be one of {EVERY}"),
+    (lambda: make_coder("dict", 64, 8), f"memory is 'dict'; it should be one of {EVERY}"),
+    (lambda: make_memory("salted", 64, 8), "memory is 'salted'; it should be one of 'int', 'iht'"),
+    (lambda: scaled("left", 0.0), "position is 'left'; it should be a real number"),
+    (lambda: scaled(0.0, "slow"), "velocity is 'slow'; it should be a real number"),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), REFUSED, ids=[f"{told[:24]}-{k}" for k, (_, told) in enumerate(REFUSED)])
+def test_tables_and_coders_say_what_they_expect(call, told):
+    with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
+        call()
+
+
+def test_a_table_knows_the_box_and_nothing_beyond_it():
+    table = tile_table(512)
+    cells_v = len(table.edges_v) - 1
+    assert (table.cell(-1.2, -0.07), table.cell(-1.2, 0.07)) == (0, cells_v - 1)
+    assert (table.cell(0.5, -0.07), table.cell(0.5, 0.07)) == (len(table.rows) - cells_v, len(table.rows) - 1)
+    for position in (np.nextafter(-1.2, -2.0), np.nextafter(0.5, 1.0)):
+        told = rf"^position is {re.escape(str(position))}; it should be in \[-1\.2, 0\.5\]$"
+        with pytest.raises(ValueError, match=told):
+            table.cell(float(position), 0.0)
+        with pytest.raises(ValueError, match=told):
+            table.indices(float(position), 0.0, 0)
+    for velocity in (np.nextafter(-0.07, -1.0), np.nextafter(0.07, 1.0)):
+        told = rf"^velocity is {re.escape(str(velocity))}; it should be in \[-0\.07, 0\.07\]$"
+        with pytest.raises(ValueError, match=told):
+            table.cell(0.0, float(velocity))
+    for action in (-1, 3):
+        with pytest.raises(ValueError, match=f"^action is {action}; it should be from 0 to 2$"):
+            table.indices(0.0, 0.0, action)
+
+
+@pytest.mark.parametrize("tilings", [1, 3, 8, 16])
+def test_edges_are_the_first_doubles_that_the_coder_tells_from_the_last(tilings):
+    table = tile_table(64, tilings)
+    for axis, edges, ends in ((0, table.edges_x, (-1.2, 0.5)), (1, table.edges_v, (-0.07, 0.07))):
+
+        def fine(value, axis=axis):
+            return int(np.floor(tilings * scaled(value, value)[axis]))
+
+        assert (edges[0], edges[-1]) == (ends[0], np.inf)
+        assert [fine(edge) for edge in edges[:-1]] == [*range(fine(ends[0]), fine(ends[1]) + 1)]
+        assert [fine(np.nextafter(edge, -9)) for edge in edges[1:-1]] == [fine(edge) for edge in edges[:-2]]
+    assert len(table.rows) == (len(table.edges_x) - 1) * (len(table.edges_v) - 1)
+
+
+def test_state_is_measured_in_tiles_eight_to_a_side_of_the_box():
+    for position, velocity in ((-1.2, -0.07), (0.5, 0.07), (0.0, 0.0), (-0.3, 0.02)):
+        assert scaled(position, velocity) == pytest.approx((position / 1.7 * 8, velocity / 0.14 * 8), rel=1e-15)
+
+
+@pytest.mark.parametrize("tilings", [1, 8, 9, 16])  # 9 tilings have 27 + 6 entries, one too many for a cache line
+def test_rows_fill_whole_cache_lines_and_are_not_for_writing(tilings):
+    table, active = tile_table(512, tilings), 3 * tilings
+    assert table.rows.shape[1] == 32 * int(np.ceil((active + 6) / 32))
+    assert not table.rows[:, active + 6 :].any()
+    assert table.rows[:, :active].max() == len(table.used) - 1
+    assert (table.rows.dtype, table.offsets.dtype, table.index_rows().dtype) == (np.uint16,) * 3
+    assert (table.p, table.tilings, table.used.dtype) == (512, tilings, np.int64)
+    np.testing.assert_array_equal(table.offsets[:, :active], 4 * table.rows[:, :active])
+    for same in (table.offsets, table.index_rows()):
+        np.testing.assert_array_equal(same[:, active:], table.rows[:, active:])
+    assert (table.rows.flags.writeable, table.offsets.flags.writeable) == (False, False)
+
+
+def test_in_a_memory_of_one_place_all_tiles_collide():
+    table = tile_table(1, 8)
+    assert table.used.tolist() == [0]
+    assert not table.rows[:, :24].any()
+    assert (table.rows[:, 24:30] == 64).all()
+
+
+def test_what_is_not_said_of_a_table_is_eight_tilings_the_plain_hash_and_the_first_run():
+    assert tile_table(300) is tile_table(300, 8, "int", seed=5, run=6)
+    for memory in ("salted", "rltoolkit"):
+        assert tile_table(300, memory=memory) is tile_table(300, 8, memory, seed=0, run=0)
+        state, others = scaled(-0.5, 0.01), ({"seed": 1}, {"run": 1})
+        first = [make_coder(memory, 300, 8)(state, a) for a in range(3)]
+        assert first == [make_coder(memory, 300, 8, seed=0, run=0)(state, a) for a in range(3)]
+        assert all(first != [make_coder(memory, 300, 8, **other)(state, a) for a in range(3)] for other in others)
+
+
+def test_the_salt_of_a_run_is_one_more_coordinate_of_each_tile():
+    salt, state = int(generator(3, 4, HASH).integers(2**31)), scaled(-0.5, 0.01)
+    assert make_coder("salted", 300, 5, seed=3, run=4)(state, 2) == tiles(300, 5, state, [2, salt])
+    numbers = rltoolkit.random_table(generator(3, 4, HASH))
+    wanted = rltoolkit.get_tiles(5, state, [2], size=300, table=numbers)
+    assert make_coder("rltoolkit", 300, 5, seed=3, run=4)(state, 2) == wanted
 
 
 def test_wrapped_tiles_go_through_the_same_memory():
@@ -226,3 +357,27 @@ def test_tables_that_are_drawn_hold_what_their_coder_says_and_differ_from_run_to
 def test_drawn_memories_have_no_table_of_their_own():
     with pytest.raises(ValueError, match="memory is 'salted'"):
         make_memory("salted", 512, 8)
+
+
+INTEGERS = st.integers(-(2**70), 2**70) | st.integers(-9, 9) | st.sampled_from([2**61 - 1, 1 - 2**61, 2**61 - 2])
+
+
+@pytest.mark.skipif(sys.hash_info.width != 64, reason="the hash to compare with has 64 bits")
+@given(st.lists(INTEGERS, max_size=6).map(tuple))
+def test_plain_hash_of_a_tile_is_that_of_python(tile):
+    assert tiles3._long_tuple_hash(tile) == hash(tile)
+
+
+def test_plain_hash_is_used_where_words_are_short_and_refuses_what_is_no_tile(monkeypatch):
+    wide = tiles(500, 8, [0.3, 0.4], [1])
+    monkeypatch.setattr(tiles3, "hash", None, raising=False)  # as if Python's own were of no use
+    monkeypatch.setattr(tiles3.sys, "hash_info", type("Short", (), {"width": 32}))
+    assert tiles(500, 8, [0.3, 0.4], [1]) == wide
+    for wrong, told in ((("a", 1), r"\('a', 1\)"), (3, "3"), (((1, 2),), r"\(\(1, 2\),\)")):
+        with pytest.raises(ValueError, match=rf"^coordinates is {told}; it should be a tuple of integers$"):
+            tiles3.tile_hash(wrong)
+
+
+def test_a_hash_that_would_be_minus_one_is_the_number_that_python_has_instead(monkeypatch):
+    monkeypatch.setattr(tiles3, "_LENGTH_MIX", 2**64 - 1)  # then the empty tuple has all bits
+    assert tiles3._long_tuple_hash(()) == 1546275796

@@ -20,6 +20,9 @@ from gqlib.experiments.today_control import (
     chosen,
     chosen_cells,
     control_runs,
+    control_summary,
+    engine_setting,
+    search_summary,
 )
 from gqlib.learners.gradient_td import maei_gq_step
 from gqlib.learners.relatives import tree_backup_step
@@ -155,6 +158,102 @@ class TestStudy:
             for end in (f"GQ(0, λ) printed, {target}", "GQ(1, λ) printed"):
                 middle = scores["mountain_car", f"GQ(½, λ) printed, {target}"]
                 assert paired_difference(middle, scores["mountain_car", end]).low > 0.0
+
+
+# Learner, target, σ, and what is searched beside α and λ, as point 2 and 3 of the protocol have them.
+LEARNERS = {
+    "Sarsa(λ)": ("sarsa", "epsilon-greedy", 0.5, None),
+    "Expected Sarsa(λ)": ("expected_sarsa", "epsilon-greedy", 0.5, None),
+    "True online Sarsa(λ)": ("true_online_sarsa", "epsilon-greedy", 0.5, None),
+    "Watkins' Q(λ)": ("watkins", "greedy", 0.5, None),
+    "Greedy-GQ(λ)": ("greedy_gq", "greedy", 0.5, "eta"),
+    "QRC(λ)": ("qrc", "greedy", 0.5, None),
+    "QRC(λ), κ searched": ("qrc", "greedy", 0.5, "kappa"),
+    "GQ(0, λ) printed, greedy": ("gq", "greedy", 0.0, "eta"),
+    "GQ(½, λ) printed, greedy": ("gq", "greedy", 0.5, "eta"),
+    "GQ(0, λ) printed, ε-greedy": ("gq", "epsilon-greedy", 0.0, "eta"),
+    "GQ(½, λ) printed, ε-greedy": ("gq", "epsilon-greedy", 0.5, "eta"),
+    "GQ(1, λ) printed": ("gq", "epsilon-greedy", 1.0, "eta"),
+    "GQ(½, λ) lagged, ε-greedy": ("gq_lagged", "epsilon-greedy", 0.5, "eta"),
+    "GQ(½, λ) corrected": ("corrected_gq", "greedy", 0.5, "eta"),
+    "GQ(½, λ) textbook": ("textbook_gq", "greedy", 0.5, "eta"),
+    RANDOM: ("sarsa", "epsilon-greedy", 0.5, None),
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "numbers"),
+    [("mountain_car", (100, 1000, 1.0)), ("acrobot", (60, 500, 1.0)), ("cart_pole", (150, 500, 0.99))],
+)
+def test_the_engine_is_told_every_number_of_the_protocol(task, numbers):
+    assert list(LEARNERS) == [*ROWS, RANDOM]
+    for row, (learner, target, sigma, second) in LEARNERS.items():
+        told = engine_setting(task, row, (0.85, 0.0625, 0.75))
+        assert told.environment == task
+        assert (told.episodes, told.max_steps, told.gamma) == numbers
+        assert (told.learner, told.target, told.sigma) == (learner, target, sigma)
+        assert (told.lam, told.alpha, told.epsilon) == (0.85, 0.0625, 1.0 if row == RANDOM else 0.1)
+        assert (told.eta, told.kappa) == (0.75 if second == "eta" else 1.0, 0.75 if second == "kappa" else 1.0)
+
+
+def test_cells_vary_the_second_step_size_fastest_and_lambda_slowest():
+    alphas = [float(f"{2.0**power:.4g}") for power in np.linspace(-9, -3, 16)]
+    lams, few = (0.0, 0.8, 0.95), alphas[::5]
+    assert few == pytest.approx([2.0**-9, 2.0**-7, 2.0**-5, 2.0**-3], rel=1e-3)
+    for row, (*_, second) in LEARNERS.items():
+        if row == RANDOM:
+            continue
+        seconds = {None: (1.0,), "eta": (2.0**-9, 2.0**-6, 2.0**-3, 1.0), "kappa": (0.01, 0.1, 1.0, 4.0)}[second]
+        wanted = [(lam, alpha, one) for lam in lams for alpha in (few if second else alphas) for one in seconds]
+        assert cells_of(row) == tuple(wanted)
+
+
+def test_what_is_kept_of_runs_is_labelled_and_averaged():
+    returns = np.random.default_rng(4).normal(-100.0, 30.0, (3, 2, 11)).astype(np.float32)
+    diverged = np.array([[True, False], [True, True], [True, False]])
+    arrays = {"returns": returns, "diverged": diverged}
+    search, one = search_summary(arrays), control_summary(arrays)
+    assert [(name, dims, kept.dtype) for name, (dims, kept) in search.items()] == [
+        ("score", ("run", "cell"), np.float32),
+        ("diverged", ("cell",), np.int16),
+    ]
+    assert [(name, dims, kept.dtype) for name, (dims, kept) in one.items()] == [
+        ("score", ("run",), np.float32),
+        ("final", ("run",), np.float32),
+        ("diverged", ("run",), bool),
+    ]
+    exact = [[sum(map(float, cell)) / 11 for cell in run] for run in returns]
+    np.testing.assert_allclose(search["score"][1], exact, rtol=2.0**-23)
+    np.testing.assert_allclose(one["score"][1], [cells[0] for cells in exact], rtol=2.0**-23)
+    final = [(float(run[0, 9]) + float(run[0, 10])) / 2 for run in returns]  # of eleven episodes, a quarter is two
+    np.testing.assert_allclose(one["final"][1], final, rtol=2.0**-23)
+    assert search["diverged"][1].tolist() == [3, 1]
+    assert one["diverged"][1].tolist() == [True, True, True]
+
+
+def test_sums_over_episodes_are_in_double_precision():
+    """In single precision 2²⁴ + 1 is 2²⁴, so that sixteen episodes would lose what follows the first."""
+    returns = np.ones((1, 1, 16), dtype=np.float32)
+    returns[0, 0, [0, 12]] = 2.0**24
+    arrays = {"returns": returns, "diverged": np.zeros((1, 1), dtype=bool)}
+    assert search_summary(arrays)["score"][1] == np.float32((2.0**25 + 14) / 16)
+    assert control_summary(arrays)["score"][1] == np.float32((2.0**25 + 14) / 16)
+    assert control_summary(arrays)["final"][1] == np.float32((2.0**24 + 3) / 4)
+
+
+@pytest.mark.parametrize("summary", [search_summary, control_summary])
+def test_runs_that_are_not_whole_are_refused_by_their_names(summary):
+    arrays = {"returns": np.ones((2, 1, 8)), "diverged": np.zeros((2, 1), dtype=bool)}
+    for name, axes in (("returns", 3), ("diverged", 2)):
+        told = rf"^arrays has {name} array.*; it should be numbers with {axes} axes, runs first$"
+        with pytest.raises(ValueError, match=told):
+            summary(arrays | {name: arrays[name][..., None]})
+        with pytest.raises(ValueError, match=r"^arrays is \{.*; it should be a mapping with returns, diverged$"):
+            summary({key: array for key, array in arrays.items() if key != name})
+        with pytest.raises(ValueError, match=r"^arrays differ in the number of runs; returns, diverged should "):
+            summary(arrays | {name: arrays[name][:1]})
+    with pytest.raises(ValueError, match=r"^arrays is None; "):
+        summary(None)
 
 
 def test_one_command_makes_all_parts(monkeypatch):

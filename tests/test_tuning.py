@@ -1,6 +1,7 @@
 """The search for step sizes on the car: cells are ordinary settings, and the rule picks what it says."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -34,6 +35,75 @@ def test_cells_are_the_runs_of_their_settings() -> None:
 def test_rows_refuse_what_no_cell_could_be(changes, message) -> None:
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SHORT, **changes)
+
+
+ROW = {"method": "gradient", "target": "greedy", "p": 512, "sigma": 0.5}
+
+
+@pytest.mark.parametrize("function", [tuning.row_name, tuning.row_grids, tuning.tuned_setting])
+def test_a_row_is_refused_by_what_it_lacks_or_has_too_much(function) -> None:
+    whole = "it should be a dict with method, target, p and sigma"
+    for wrong in (3, None, list(ROW), *({key: ROW[key] for key in ROW if key != name} for name in ROW)):
+        with pytest.raises(ValueError, match=rf"^row is {re.escape(repr(wrong))}; {whole}$"):
+            function(wrong)
+    with pytest.raises(ValueError, match=r"^row has \['3', 'alpha', 'size'\]; its .* fields of a ControlGrid$"):
+        function(ROW | {"size": 1, "alpha": 0.1, 3: 1})
+    with pytest.raises(ValueError, match=r"^row\['method'\] is 'sarsa'; it should be one of 'gradient', "):
+        function(ROW | {"method": "sarsa"})
+    for sigma in (-0.1, 1.1):
+        with pytest.raises(ValueError, match=rf"^row\['sigma'\] is {sigma}; it should be in \[0, 1\]$"):
+            function(ROW | {"sigma": sigma})
+
+
+def test_a_name_tells_a_constant_sigma_from_one_that_is_drawn() -> None:
+    assert tuning.row_name(ROW) == tuning.row_name(ROW | {"sigma_noise": 0.0}) == "gradient | greedy | 512 | 0.5"
+    assert tuning.row_name(ROW | {"sigma_noise": 0.01, "p": 1024}) == "gradient | greedy | 1024 | ~0.5"
+
+
+def test_a_setting_is_tuned_for_a_row_and_one_of_three_grids() -> None:
+    for grid in tuning.GRIDS:
+        alpha, eta = tuning.chosen()[grid]["gradient | greedy | 512 | 0.5"]
+        setting = tuning.tuned_setting(ROW, grid, "rltoolkit")
+        assert (setting.alpha, setting.eta, setting.memory) == (alpha, eta, "rltoolkit")
+        assert (setting.method, setting.target, setting.p, setting.sigma) == tuple(ROW.values())
+    assert tuning.tuned_setting(ROW) == tuning.tuned_setting(ROW, "all", "int")
+    unknown = ROW | {"p": 100}
+    with pytest.raises(ValueError, match=rf"^row is {re.escape(repr(unknown))}; it should be one of `rows`$"):
+        tuning.tuned_setting(unknown)
+    with pytest.raises(ValueError, match=r"^grid is 'eta'; it should be one of 'all', 'paper', 'eta 1'$"):
+        tuning.tuned_setting(ROW, "eta")
+
+
+def test_tuned_scores_are_those_of_the_chosen_cells_in_the_order_of_sigma() -> None:
+    """From a shuffled result, in which each setting has its place as its score."""
+    rng = np.random.default_rng(8)
+    for plan, options in (("control-tuned", {}), ("control-tuned-rltoolkit", {"memory": "rltoolkit"})):
+        keys = rng.permutation([setting.key for setting in load_experiment(plan).settings])
+        data = xarray.Dataset({"score": (("setting", "run"), np.arange(len(keys))[:, None] + [[0.0, 0.5]])})
+        data = data.assign_coords(key=("setting", keys))
+        for grid, dynamic in [("all", False)] if options else [("all", True), ("paper", False), ("eta 1", True)]:
+            asked = {"method": "gradient", "target": "greedy", "p": 1024}
+            found = tuning.tuned_scores(data, grid, dynamic=dynamic, **asked, **options)
+            noise = [{"sigma_noise": 0.01} if dynamic and 0 < k < 10 else {} for k in range(11)]
+            rows = [asked | {"sigma": k / 10} | more for k, more in enumerate(noise)]
+            wanted = [keys.tolist().index(tuning.tuned_setting(row, grid, **options).key) for row in rows]
+            np.testing.assert_array_equal(found, [[place, place + 0.5] for place in wanted])
+    assert tuning.tuned_scores(data, **asked, memory="rltoolkit").shape == (11, 2)
+    with pytest.raises(ValueError, match=r"^fields are \{.*\}; some row should have these values$"):
+        tuning.tuned_scores(data, **asked)  # of the other coder
+    with pytest.raises(ValueError, match=r"^fields are \{.*'p': 3\}; some row should have these values$"):
+        tuning.tuned_scores(data, **asked | {"p": 3}, memory="rltoolkit")
+    told = r"^fields are \{.*\}; they should be method, target and p$"
+    for wrong in ({}, {"method": "gradient", "target": "greedy"}, asked | {"sigma": 0.5}):
+        with pytest.raises(ValueError, match=told):
+            tuning.tuned_scores(data, **wrong)
+    for name, value in (("method", "sarsa"), ("target", "soft"), ("p", 0), ("p", 1.5)):
+        with pytest.raises(ValueError, match=rf"^{name} is {value!r}; it should be "):
+            tuning.tuned_scores(data, **asked | {name: value})
+    with pytest.raises(ValueError, match=r"^dynamic is 1; it should be "):
+        tuning.tuned_scores(data, **asked, dynamic=1)
+    with pytest.raises(ValueError, match=r"^grid is 'none'; it should be one of "):
+        tuning.tuned_scores(data, "none", **asked)
 
 
 @pytest.mark.slow
