@@ -131,6 +131,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "experiments/tuning": ("tuning", "findings", "records", "labels"),
     "fast/_jit": ("jit", "without_numba"),
     "fast/_kept": ("jit", "kept"),
+    "fast/_lines": ("lowered",),
     "fast/_lowered": ("lowered",),
     "fast/_sound": ("sound",),
     "fast/own": ("own_steps",),
@@ -199,7 +200,7 @@ WITHOUT_RANGES = {
     *(f"control/{name}" for name in ("_budget", "_weights", "engine", "tile_tables")),
     *("domains/finite", "edition/backups", "edition/dials", "edition/drawings", "edition/drawn", "edition/figure_data"),
     *("edition/figures", "edition/paper", "edition/themed"),
-    *(f"fast/{name}" for name in ("_jit", "_kept", "_lowered", "_sound", "prediction", "rng", "tabular")),
+    *(f"fast/{name}" for name in ("_jit", "_kept", "_lines", "_lowered", "_sound", "prediction", "rng", "tabular")),
     *("stats/_checks", "stats/_told", "sweeps/progress", "sweeps/setting", "sweeps/workers"),
 }
 # Those that refuse sizes for want of room, as tests/test_room.py has it.

@@ -682,11 +682,11 @@ def test_the_general_engine_is_handed_its_own_parts(monkeypatch: pytest.MonkeyPa
     assert asked.pop() == (setting, 1, 1)
     work = general.without_learning(setting, 9)
     environment = setting.make_environment()
-    assert asked == [(setting, 1, 9), (environment, setting.make_learner(), "greedy")]
+    assert asked == [(setting, 1, 9), (environment, setting.make_learner(), "greedy", 1)]
     assert work() == 6 * 7
     data, codes, theta, count, kind, streams, limits = asked[-1]
     assert (data, theta, count, kind, streams) == (environment.data, [0.5, 0.25], 6, np.int64, (9, 0))
-    np.testing.assert_array_equal(codes.grid, environment.coder._codes(2).grid)
+    np.testing.assert_array_equal(codes.grid, environment.coder._codes(2, 1).grid)
     assert tuple(limits) == (500, 0.3, 0.0)
     general.without_learning(replace(setting, max_steps=8))()
     assert tuple(asked[-1][-1]) == (8, 0.3, 0.0)

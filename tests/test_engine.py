@@ -209,19 +209,20 @@ def test_tiles_are_those_of_tiles3(axes):
     assert max(names.values()) < coder.size
 
 
-def test_indices_are_looked_up_or_computed_with_the_same_result():
+@pytest.mark.parametrize("stride", [1, 4])
+def test_indices_are_looked_up_or_computed_with_the_same_result(stride):
     observe = environments._as_it_is
     coder, rng = Tiles((-1.0, 0.0), (1.0, 3.0), (4, 5), 8), np.random.default_rng(0)
     from gqlib.engine import coders
 
-    table, _ = coders._tile_functions(coder.tiles, 8, 3, True, observe)
-    computed, _ = coders._tile_functions(coder.tiles, 8, 3, False, observe)
-    codes, buffer = coder._codes(3), np.zeros(48, dtype=np.int64)
+    table, _ = coders._tile_functions(coder.tiles, 8, 3, True, observe, stride)
+    computed, _ = coders._tile_functions(coder.tiles, 8, 3, False, observe, stride)
+    codes, buffer = coder._codes(3, stride), np.zeros(48, dtype=np.int64)
     states = [*rng.uniform((-1.2, -0.5), (1.2, 3.5), (200, 2)).tolist(), [1.0, 3.0], [-1.0, 0.0]]
     for k, state in enumerate(states):
         row = table(codes.active, codes.grid, (), tuple(state), 0)
         there = computed(buffer, codes.grid, (), tuple(state), k % 2)
-        wanted = [index * 3 + a for a in range(3) for index in coder.indices(tuple(state))]
+        wanted = [stride * (index * 3 + a) for a in range(3) for index in coder.indices(tuple(state))]
         assert codes.active[row : row + 24].tolist() == buffer[there : there + 24].tolist() == wanted
     for state in ((np.nan, 1.0), (0.0, np.inf), (-np.inf, np.nan)):
         for locate in (table, computed):

@@ -228,24 +228,29 @@ def test_a_state_lies_where_a_ruler_says_and_on_the_edge_beyond() -> None:
 
 def test_the_table_of_tiles_has_every_cell_and_action() -> None:
     coder = Tiles((0.0,), (1.0,), (2,), 2)
-    codes = coder._codes(3)
-    assert codes is _tile_table(coder, 3)
+    codes = coder._codes(3, 1)
+    assert codes is _tile_table(coder, 3, 1)
     assert codes.active.dtype == np.uint16
     np.testing.assert_allclose(codes.grid, [0.0, 4.0, 4.0])
     wanted = [index * 3 + a for q in range(5) for a in range(3) for index in coder._indices([q])]
     assert codes.active.tolist() == wanted
-    large = Tiles((0.0,) * 4, (1.0,) * 4, (4,) * 4, 8)._codes(2)  # 33**4 cells are too many for a table
+    assert coder._codes(3, 4).active.tolist() == [4 * index for index in wanted]
+    wide = Tiles((0.0,), (1.0,), (128,), 64)  # 8256 features; twice 4 times as many are beyond 16 bits
+    assert [wide._codes(a, s).active.dtype for a, s in ((1, 1), (1, 4), (2, 4))] == [np.uint16, np.uint16, np.int64]
+    assert wide._codes(2, 4).active.max() == 4 * (2 * 8256 - 1)
+    large = Tiles((0.0,) * 4, (1.0,) * 4, (4,) * 4, 8)._codes(2, 4)  # 33**4 cells are too many for a table
     assert (large.active.dtype, large.active.shape, large.active.any()) == (np.int64, (2 * 2 * 8,), False)
     np.testing.assert_allclose(large.grid, [0.0, 32.0, 32.0] * 4)
-    buffer = Features(_fill_two, 4, 2)._codes(3)
+    buffer = Features(_fill_two, 4, 2)._codes(3, 4)
     assert (buffer.active.dtype, buffer.active.shape, buffer.grid.tolist()) == (np.int64, (2 * 3 * 2,), [0.0])
 
 
 def test_the_table_of_the_car_is_that_of_control_with_the_edges_of_its_cells() -> None:
     coder = CarTable(np.int64(64), np.int64(2))
     assert (type(coder.p), type(coder.tilings), coder) == (int, int, CarTable(64, 2))
-    table, codes = coder._table, coder._codes(3)
-    np.testing.assert_array_equal(codes.active.reshape(table.rows.shape), table.rows)
+    table, codes = coder._table, coder._codes(3, 4)
+    np.testing.assert_array_equal(codes.active.reshape(table.rows.shape), table.offsets)
+    np.testing.assert_array_equal(coder._codes(3, 1).active.reshape(table.rows.shape), table.rows)
     (x, v), grid = (table.edges_x, table.edges_v), codes.grid.tolist()
     assert grid[4:] == [*x.tolist(), *v.tolist()]
     for edges, (scale, offset) in ((x, grid[:2]), (v, grid[2:4])):  # an inner edge is where the number of a cell begins
@@ -257,12 +262,12 @@ def test_the_functions_of_a_coder_are_made_for_its_numbers() -> None:
     """Made once for the same numbers, so that a kernel is compiled once; other numbers make other functions."""
     see = _start
     tiles, large = Tiles((0.0,), (1.0,), (2,), 2), Tiles((0.0,) * 4, (1.0,) * 4, (4,) * 4, 8)
-    assert tiles._functions(3, see) is _tile_functions((2,), 2, 3, True, see)
-    assert large._functions(3, see) is _tile_functions((4, 4, 4, 4), 8, 3, False, see)
-    assert Features(_fill_two, 4, 2)._functions(3) is _feature_functions(_fill_two, 4, 2, 3)
+    assert tiles._functions(3, see, 4) is _tile_functions((2,), 2, 3, True, see, 4)
+    assert large._functions(3, see, 1) is _tile_functions((4, 4, 4, 4), 8, 3, False, see, 1)
+    assert Features(_fill_two, 4, 2)._functions(3, see, 4) is _feature_functions(_fill_two, 4, 2, 3, 4)
     car = CarTable(64, 2)
     width, edges = car._table.rows.shape[1], (len(car._table.edges_x), len(car._table.edges_v))
-    assert car._functions(3, see) is _car_functions(2, width, *edges, see)
+    assert car._functions(3, see, 4) is _car_functions(2, width, *edges, see)
 
 
 # Settings, results and what a run is made of
@@ -386,7 +391,8 @@ def test_the_parts_of_a_kernel_are_those_of_environment_and_learner() -> None:
     own, learner = Environment(**WORLD), LEARNERS["qrc"]
     parts = runs_module.parts_of(own, learner, "epsilon-greedy")
     assert tuple(parts)[:2] == (own.start, own.step)
-    assert tuple(parts)[2:4] == own.coder._functions(2, own.observe)
+    assert tuple(parts)[2:4] == own.coder._functions(2, own.observe, 4)
+    assert tuple(runs_module.parts_of(own, learner, "greedy", 1))[2:4] == own.coder._functions(2, own.observe, 1)
     assert tuple(parts)[4:7] == (learner.begin, learner.before, learner.after)
     assert tuple(parts)[7:] == (2, 1, True, True, True, True)
     assert tuple(runs_module.parts_of(own, LEARNERS["sarsa"], "greedy"))[7:] == (2, 1, False, False, False, False)
@@ -488,6 +494,7 @@ def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(monkeyp
         given.append((data, codes, memory, streams, sigma, rates, limits))
         rows = memory.weights.reshape(-1, 4)
         assert rows.tolist() == [[0.5, 0.0, 0.0, 0.0]] * 8
+        assert rows.ctypes.data % 64 == 0
         rows[:] = np.arange(32.0).reshape(8, 4)
         memory.steps[:], memory.returns[:] = [4, -9, 2], [-4.0, -9.0, -2.0]
         return np.int64(runs_module.FINISHED), np.int64(3), np.int64(0)
@@ -500,7 +507,7 @@ def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(monkeyp
     parts, (data, codes, memory, streams, sigma, rates, limits) = given
     assert parts == runs_module.parts_of(own, LEARNERS["qrc"], "epsilon-greedy")
     assert data == (3,)
-    assert [one.tolist() for one in codes] == [one.tolist() for one in own.coder._codes(2)]
+    assert [one.tolist() for one in codes] == [one.tolist() for one in own.coder._codes(2, 4)]
     assert (memory.live.shape, memory.live.dtype, memory.weights.shape) == ((9,), np.int64, (32,))  # room for one more
     assert (memory.steps.dtype, memory.returns.dtype) == (np.int64, np.float64)
     for name, purpose in (("starts", START), ("behaviour", BEHAVIOUR), ("moves", TRAJECTORY)):

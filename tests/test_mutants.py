@@ -21,8 +21,8 @@ def functions(path):
 def test_every_module_with_functions_is_mutated_or_compared():
     free = {name for name, path in MODULES.items() if any(not node.decorator_list for node in functions(path))}
     kernels = {name for name in MODULES if name.startswith("fast/_") and functions(MODULES[name])}
-    # These say how to compile, where to keep it, what a sum is lowered to and what is finite, in plain Python.
-    compiled = kernels - {"fast/_jit", "fast/_kept", "fast/_lowered", "fast/_sound"}
+    # These say how to compile, where to keep it, where arrays begin, what a sum is lowered to and what is finite.
+    compiled = kernels - {"fast/_jit", "fast/_kept", "fast/_lines", "fast/_lowered", "fast/_sound"}
     assert free - set(mutants.SLICES) == set(), "no line in mutants.SLICES says which tests have to notice"
     assert set(mutants.COMPARED) == compiled
     assert set(mutants.SLICES) <= set(MODULES)
@@ -71,7 +71,8 @@ def test_every_survivor_is_of_a_module_that_is_mutated():
 def test_slices_are_modules_or_packages():
     assert mutants.chosen([]) == list(mutants.SLICES)
     assert mutants.chosen(["seeds"]) == ["seeds"]
-    fast = [f"fast/{name}" for name in ("_jit", "_kept", "_lowered", "_sound", "own", "prediction", "rng", "tabular")]
+    private, public = ("_jit", "_kept", "_lines", "_lowered", "_sound"), ("own", "prediction", "rng", "tabular")
+    fast = [f"fast/{name}" for name in private + public]
     assert mutants.chosen(["fast", "seeds"]) == [*fast, "seeds"]
     with pytest.raises(SystemExit, match="'contro' is no module"):
         mutants.chosen(["contro"])

@@ -47,10 +47,10 @@ def without_learning(setting: EngineSetting, seed: int = 1) -> Callable[[], int]
     check.instance("setting", setting, EngineSetting)
     environment, learner = setting.make_environment(), setting.make_learner()
     theta = run_setting(setting, 1, seed).theta[0]
-    kernel = bare_of(parts_of(environment, learner, setting.target))
+    kernel = bare_of(parts_of(environment, learner, setting.target, 1))
     steps = np.zeros(3 * setting.episodes, dtype=np.int64)
     limits = Limits(environment.max_steps if setting.max_steps is None else setting.max_steps, setting.epsilon, 0.0)
-    codes = environment.coder._codes(environment.actions)
+    codes = environment.coder._codes(environment.actions, 1)
 
     def work() -> int:
         kernel(environment.data, codes, theta, steps, streams_of(seed, 0), limits)

@@ -17,6 +17,7 @@ from gqlib.control.tile_tables import ROW_OF_WEIGHTS, TileTable, tile_table
 from gqlib.fast import _control as kernel
 from gqlib.fast._car import STARTS
 from gqlib.fast._jit import on_compile
+from gqlib.fast._lines import zeros_in_lines
 from gqlib.fast._records import OFF, ON, Limits, Memory, Opening, Rates, Sigma, Streams, Target, World
 from gqlib.seeds import BEHAVIOUR, SIGMA, START, TIES, words
 
@@ -75,7 +76,7 @@ def _call(
     setting: ControlSetting, seed: int, run: int, flush_below: float
 ) -> tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]:
     table = tile_table(setting.p, setting.tilings, setting.memory, seed=seed, run=run)
-    weights = np.zeros((len(table.used), ROW_OF_WEIGHTS))
+    weights = zeros_in_lines((len(table.used), ROW_OF_WEIGHTS))
     theta, omega = first_weights(setting, seed, run), np.zeros(setting.p)
     weights[:, 0] = theta[table.used]
     live, steps = np.empty(len(table.used) + 1, dtype=np.uint32), np.zeros(setting.episodes, dtype=np.int32)

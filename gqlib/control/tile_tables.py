@@ -42,14 +42,15 @@ from gqlib import _validate as check
 from gqlib import rltoolkit
 from gqlib.control.setting import FIXED_MEMORIES, LARGEST_MEMORY, MEMORIES, MOST_TILINGS
 from gqlib.domains import mountain_car as car
+from gqlib.fast._lines import LINE, zeros_in_lines
 from gqlib.seeds import HASH, generator
 from gqlib.tiles3 import IHT, tile_hash, tiles
 
 __all__ = ["MEMORIES", "TileTable", "make_coder", "make_memory", "scaled", "tile_table"]
 
 TILES_PER_SIDE = 8
-ROW_ALIGNMENT = 32  # entries of 2 bytes in a cache line of 64
-ROW_OF_WEIGHTS = 4  # numbers side by side for each place: T, E, W and a gap (`gqlib.fast._control`)
+ROW_ALIGNMENT = LINE // 2  # entries of 2 bytes in a cache line
+ROW_OF_WEIGHTS = 4  # numbers side by side for each place: T, E, W and a mark (`gqlib.fast._lowered`)
 SALTS = 2**31  # different salts
 KEPT_TABLES = 64  # of runs; a task has ten runs at a time, and goes through all settings with them
 TUPLE_HASH = 7081850399381545063  # of (0, -3, 2, 1), on machines that hash tiles as tiles3 does
@@ -125,7 +126,8 @@ class TileTable:
 
         The three actions of `MOST_TILINGS` tilings have 7776 tiles in the box, so 16 bits are enough.
         """
-        rows = self.rows.copy()
+        rows = zeros_in_lines(self.rows.shape, np.uint16)
+        rows[:] = self.rows
         rows[:, : car.ACTIONS * self.tilings] *= ROW_OF_WEIGHTS
         rows.setflags(write=False)
         return rows
@@ -315,7 +317,7 @@ def _table_of(index: NDArray[np.int64], number: NDArray[np.int64], p: int, tilin
     place[used] = np.arange(len(used))
     places = place[index[number]].reshape(len(number), car.ACTIONS, tilings)
     width = -(-(car.ACTIONS * tilings + 6) // ROW_ALIGNMENT) * ROW_ALIGNMENT
-    rows = np.zeros((len(number), width), dtype=np.uint16)
+    rows = zeros_in_lines((len(number), width), np.uint16)
     rows[:, : car.ACTIONS * tilings] = places.reshape(len(number), -1)
     for column, (a, b) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))):
         equal = places[:, a, :, None] == places[:, b, None, :]

@@ -24,6 +24,7 @@ bit from machine to machine, and a last bit in x grows until a tile flips. With 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import factorial
 
 import numpy as np
@@ -51,34 +52,33 @@ ACTIONS = 3
 FORCE = 0.001
 GRAVITY = 0.0025
 
-# pi/2 as the sum of two doubles, so that t keeps its relative accuracy where the cosine is near zero; then the
-# coefficients of t^2, t^4, ..., t^24 in sin(t)/t.
-SERIES = (
+# pi/2 as the sum of two doubles, so that t keeps its relative accuracy where the cosine is near zero; the coefficients
+# of t^2, t^4, ..., t^24 in sin(t)/t; and what the road and the car can do.
+CONSTANTS = (
     1.5707963267948966,
     6.123233995736766e-17,
     *(float((-1) ** k) / factorial(2 * k + 1) for k in range(1, 13)),
+    *(FORCE, GRAVITY, VELOCITY_MAX, POSITION_MAX, POSITION_MIN),
 )
-ROAD = (FORCE, GRAVITY, VELOCITY_MAX, POSITION_MAX, POSITION_MIN)
 
 
-def cosine(y: float, series: tuple[float, ...] = SERIES) -> float:
+def cosine(y: float, c: Sequence[float] = CONSTANTS) -> float:
     """cos(y) for y in [-3.6, 3.6], from additions and multiplications alone."""
-    half_pi, half_pi_rest, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12 = series
-    t = (abs(y) - half_pi) - half_pi_rest
+    t = (abs(y) - c[0]) - c[1]
     z = t * t
     z2 = z * z
     z4 = z2 * z2
-    low = (s1 + s2 * z) + (s3 + s4 * z) * z2
-    middle = (s5 + s6 * z) + (s7 + s8 * z) * z2
-    high = (s9 + s10 * z) + (s11 + s12 * z) * z2
+    low = (c[2] + c[3] * z) + (c[4] + c[5] * z) * z2
+    middle = (c[6] + c[7] * z) + (c[8] + c[9] * z) * z2
+    high = (c[10] + c[11] * z) + (c[12] + c[13] * z) * z2
     return -(t + (t * z) * (low + (middle + high * z4) * z4))
 
 
 def advance(
-    position: float, velocity: float, push: float, cosine_3x: float, road: tuple[float, ...] = ROAD
+    position: float, velocity: float, push: float, cosine_3x: float, c: Sequence[float] = CONSTANTS
 ) -> tuple[float, float]:
     """Next position and velocity, unchecked; `push` is action - 1. The kernels compile this same function."""
-    force, gravity, fastest, right, left = road
+    force, gravity, fastest, right, left = c[14], c[15], c[16], c[17], c[18]
     velocity = velocity + force * push - gravity * cosine_3x
     if velocity > fastest:
         velocity = fastest

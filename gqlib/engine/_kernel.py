@@ -48,8 +48,9 @@ class Parts(NamedTuple):
         and whether it ends.
     locate, dot : function
         Of a coder: ``locate(active, grid, data, state, slot)`` is where in `active` the indices of a state begin, those
-        of action 0, then those of action 1, and so on; `LOST` if an index is out of range, `NO_STATE` if the coder sees
-        what is no finite number. ``dot(active, row, a, b)`` is the inner product of the features of two actions.
+        of action 0, then those of action 1, and so on, each times the numbers in a row of weights; `LOST` if an index
+        is out of range, `NO_STATE` if the coder sees what is no finite number. ``dot(active, row, a, b)`` is the inner
+        product of the features of two actions.
     begin, before, after : function
         Of a learner.
     actions, tilings : int
@@ -84,7 +85,7 @@ def rescale(weights: Any, scale: Any) -> None:
 def explore(greedy: Any, epsilon: Any, share: Any, actions: Any, stream: Any) -> Any:
     """Epsilon-greedy choice; one uniform number decides both whether to explore and where."""
     u = uniform(stream)
-    if u >= epsilon:
+    if likely(u >= epsilon):
         return greedy
     chosen = 0
     for a in range(1, actions):
@@ -101,19 +102,19 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
 
     @njit(forceinline=True, **OPTIONS)
     def gather(weights: Any, active: Any, first: Any) -> Any:
-        return sum_rows(weights, active, first, shape, 4)
+        return sum_rows(weights, active, first, shape)
 
     @njit(forceinline=True, **OPTIONS)
     def gather_omega(weights: Any, active: Any, first: Any) -> Any:
-        w = weights[4 * np.int64(active[first]) + 2]
+        w = weights[natural(active[first]) + 2]
         for k in range(1, tilings):
-            w += weights[4 * np.int64(active[first + k]) + 2]
+            w += weights[natural(active[first + k]) + 2]
         return w
 
     @njit(forceinline=True, **OPTIONS)
     def add_theta(weights: Any, active: Any, first: Any, amount: Any) -> None:
         for k in range(tilings):
-            weights[4 * np.int64(active[first + k])] += amount
+            weights[natural(active[first + k])] += amount
 
     @njit(forceinline=True, **OPTIONS)
     def greedy_of(q: Any) -> Any:
@@ -206,9 +207,9 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                 add_w = (on_phi - h * lift) / s if ridge else on_phi - h * lift
                 waiting = 0.0
                 for j in range(tilings):
-                    i = 4 * np.int64(active[first + j])
+                    i = np.int64(active[first + j])
                     live[natural(live_count)] = i  # without a branch, which the processor could not guess
-                    live_count += np.int64(add_row(weights, i, add_t, lift, add_w if gradient else 0.0) == 0.0)
+                    live_count += np.int64(add_row(weights, i, add_t, lift, add_w if gradient else 0.0))
 
                 # what follows
                 next_action, next_greedy, next_rho, sampled, expected = 0, 0, 0.0, 0.0, 0.0

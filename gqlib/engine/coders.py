@@ -7,7 +7,8 @@ A coder gives K active features per state and action, each 1; the features of di
 
 tiling k has the tile with coordinates ⌊(q_i + k(2i + 1) mod K)/K⌋, and every tile has an index of its own: nothing is
 hashed. Where the fine cells are few, as in two dimensions, their indices are looked up in a table; otherwise they are
-computed at every step. Both give the same indices.
+computed at every step. Both give the same indices. For a kernel they are multiplied by `stride`, the numbers that it
+keeps side by side for each of them.
 """
 
 from __future__ import annotations
@@ -125,31 +126,31 @@ class Tiles:
         """Number of weights."""
         return self.size * actions
 
-    def _codes(self, actions: int) -> Codes:
+    def _codes(self, actions: int, stride: int) -> Codes:
         """The table or buffer of a run, and the numbers that go with it."""
         cells = prod(self.tilings * n + 1 for n in self.tiles)
         if cells > LARGEST_TABLE:
             return Codes(np.zeros(2 * actions * self.tilings, dtype=np.int64), self._grid())
-        return _tile_table(self, actions)
+        return _tile_table(self, actions, stride)
 
-    def _functions(self, actions: int, observe: Any) -> tuple[Any, Any]:
+    def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
         """`locate` and `dot`, compiled."""
         cells = prod(self.tilings * n + 1 for n in self.tiles)
-        return _tile_functions(self.tiles, self.tilings, actions, cells <= LARGEST_TABLE, observe)
+        return _tile_functions(self.tiles, self.tilings, actions, cells <= LARGEST_TABLE, observe, stride)
 
 
 @lru_cache(maxsize=16)
-def _tile_table(tiles: Tiles, actions: int) -> Codes:
+def _tile_table(tiles: Tiles, actions: int, stride: int) -> Codes:
     fine = [range(tiles.tilings * n + 1) for n in tiles.tiles]
     states = np.array([tiles._indices(q) for q in product(*fine)])
-    rows = (states[:, None, :] * actions + np.arange(actions)[:, None]).ravel()
-    kind = np.uint16 if tiles.size * actions <= 2**16 else np.int64
+    rows = stride * (states[:, None, :] * actions + np.arange(actions)[:, None]).ravel()
+    kind = np.uint16 if stride * tiles.size * actions <= 2**16 else np.int64
     return Codes(rows.astype(kind), tiles._grid())
 
 
 @lru_cache(maxsize=32)
 def _tile_functions(
-    tiles: tuple[int, ...], tilings: int, actions: int, table: bool, observe: Any
+    tiles: tuple[int, ...], tilings: int, actions: int, table: bool, observe: Any, stride: int
 ) -> tuple[Any, Any]:
     axes, width, norm = len(tiles), tilings * actions, float(tilings)
     sides = tuple(tilings * n + 1 for n in tiles)
@@ -191,7 +192,7 @@ def _tile_functions(
         for k in range(tilings):
             index = active[row + k] * actions
             for a in range(actions):
-                active[row + a * tilings + k] = index + a
+                active[row + a * tilings + k] = stride * (index + a)
         if not likely(finite(seen)):
             return NO_STATE
         return row
@@ -251,17 +252,17 @@ class Features:
         """Number of weights."""
         return self.size * actions
 
-    def _codes(self, actions: int) -> Codes:
+    def _codes(self, actions: int, stride: int) -> Codes:
         """The buffer of a run."""
         return Codes(np.zeros(2 * actions * self.active, dtype=np.int64), np.zeros(1))
 
-    def _functions(self, actions: int, observe: Any = None) -> tuple[Any, Any]:
+    def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
         """`locate` and `dot`, compiled."""
-        return _feature_functions(self.fill, self.size, self.active, actions)
+        return _feature_functions(self.fill, self.size, self.active, actions, stride)
 
 
 @lru_cache(maxsize=32)
-def _feature_functions(fill: Any, size: int, count: int, actions: int) -> tuple[Any, Any]:
+def _feature_functions(fill: Any, size: int, count: int, actions: int, stride: int) -> tuple[Any, Any]:
     width, norm = count * actions, float(count)
 
     @njit(**OPTIONS)
@@ -281,7 +282,7 @@ def _feature_functions(fill: Any, size: int, count: int, actions: int) -> tuple[
         for k in range(count):
             index = out[k] * actions
             for a in range(actions - 1, -1, -1):
-                active[row + a * count + k] = index + a
+                active[row + a * count + k] = stride * (index + a)
         return row
 
     @njit(forceinline=True, **OPTIONS)
@@ -332,12 +333,13 @@ class CarTable:
         """Number of weights: of the indices that occur."""
         return len(self._table.used)
 
-    def _codes(self, actions: int) -> Codes:
+    def _codes(self, actions: int, stride: int) -> Codes:
         """The table, and the edges of its cells."""
         table = self._table
-        return Codes(table.rows.ravel(), np.concatenate([grid_of(table), table.edges_x, table.edges_v]))
+        rows = table.rows if stride == 1 else table.offsets
+        return Codes(rows.ravel(), np.concatenate([grid_of(table), table.edges_x, table.edges_v]))
 
-    def _functions(self, actions: int, observe: Any) -> tuple[Any, Any]:
+    def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
         """`locate` and `dot`, compiled."""
         table = self._table
         return _car_functions(self.tilings, table.rows.shape[1], len(table.edges_x), len(table.edges_v), observe)

@@ -34,6 +34,7 @@ from gqlib.engine.coders import CarTable, Features, Tiles
 from gqlib.fast import COMPILE
 from gqlib.fast import _car as compiled_car
 from gqlib.fast._jit import COMPILED, is_jitted, njit
+from gqlib.fast._lowered import early
 from gqlib.fast._rng import uniform
 
 __all__ = ["Environment", "acrobot", "cart_pole", "chain", "draw", "mountain_car"]
@@ -160,7 +161,7 @@ def _car_start(data: Any, stream: Any) -> Any:
 def _car_step(data: Any, state: Any, action: Any, stream: Any) -> Any:
     # The slope is part of the state, so that it is known before the action is.
     x, v = compiled_car.advance(state[0], state[1], np.float64(action - 1), state[2])
-    return (x, v, compiled_car.cosine(3.0 * x)), -1.0, x >= compiled_car.GOAL
+    return (x, v, early(compiled_car.cosine(3.0 * x))), -1.0, x >= compiled_car.GOAL
 
 
 @njit(forceinline=True, **COMPILE)

@@ -38,6 +38,7 @@ from gqlib import _validate as check
 from gqlib.engine._records import Before, Change, Rates, Seen
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import COMPILED, is_jitted, njit
+from gqlib.fast._lowered import likely
 
 __all__ = ["LEARNERS", "Before", "Change", "Learner", "Rates", "Seen"]
 
@@ -121,9 +122,16 @@ def _along_e(delta: Any, rates: Any) -> Any:
 
 
 @njit(forceinline=True, **COMPILE)
+def _mixture(seen: Any) -> Any:
+    """What the next value is expected to be, E + σ(Q − E); where Q is E, by a branch, as in `gqlib.fast._control`."""
+    if likely(seen.sampled == seen.expected):
+        return seen.expected
+    return seen.expected + seen.sigma * (seen.sampled - seen.expected)
+
+
+@njit(forceinline=True, **COMPILE)
 def _q_sigma(memory: Any, seen: Any, rates: Any) -> Any:
-    target = seen.expected + seen.sigma * (seen.sampled - seen.expected)
-    return memory, _along_e(seen.reward + rates.gamma * target - seen.value, rates)
+    return memory, _along_e(seen.reward + rates.gamma * _mixture(seen) - seen.value, rates)
 
 
 @njit(forceinline=True, **COMPILE)
@@ -158,8 +166,7 @@ def _gradient(delta: Any, chosen: Any, rest: Any, here: Any, rates: Any) -> Any:
 
 @njit(forceinline=True, **COMPILE)
 def _gq(memory: Any, seen: Any, rates: Any) -> Any:
-    target = seen.expected + seen.sigma * (seen.sampled - seen.expected)
-    delta = seen.reward + rates.gamma * target - seen.value
+    delta = seen.reward + rates.gamma * _mixture(seen) - seen.value
     factor = -rates.alpha * rates.gamma * seen.trace_omega
     return memory, _gradient(delta, factor * (seen.sigma - rates.lam), factor * (1.0 - seen.sigma), 0.0, rates)
 
@@ -175,8 +182,7 @@ def _corrected_gq(memory: Any, seen: Any, rates: Any) -> Any:
 
 @njit(forceinline=True, **COMPILE)
 def _gq_lagged(memory: Any, seen: Any, rates: Any) -> Any:
-    target = seen.expected + seen.sigma * (seen.sampled - seen.expected)
-    delta = seen.reward + rates.gamma * target - seen.value
+    delta = seen.reward + rates.gamma * _mixture(seen) - seen.value
     along = seen.trace_omega + rates.beta * (delta * seen.trace_norm - seen.phi_omega * seen.trace_phi)  # e . new omega
     factor = -rates.alpha * rates.gamma * along
     rest = factor * (1.0 - seen.sigma)

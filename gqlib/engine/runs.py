@@ -26,6 +26,7 @@ from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
 from gqlib.control.engine import notice
 from gqlib.control.setting import TARGETS, TargetPolicy
+from gqlib.control.tile_tables import ROW_OF_WEIGHTS
 from gqlib.engine import environments
 from gqlib.engine._kernel import DIVERGED, FINISHED, LOST, NO_REWARD, NO_STATE, Parts, kernel_of
 from gqlib.engine._records import Before, Limits, Memory, Rates, Seen, Sigma, Streams
@@ -34,6 +35,7 @@ from gqlib.engine.environments import Environment
 from gqlib.engine.learners import LEARNERS, Learner
 from gqlib.fast._control import DRAWN, FLUSH_BELOW
 from gqlib.fast._jit import COMPILED
+from gqlib.fast._lines import zeros_in_lines
 from gqlib.fast._sound import finite
 from gqlib.fast.rng import normal, uniform
 from gqlib.learners.sigma import SigmaFields
@@ -350,9 +352,9 @@ def engine_runs(setting: EngineSetting, runs: int, seed: int, *, first_run: int)
     return {"steps": result.steps.astype(np.int32), "returns": result.returns, "diverged": result.diverged}
 
 
-def parts_of(environment: Environment, learner: Learner, target: str) -> Parts:
-    """What the kernel of a setting is made of."""
-    locate, dot = environment.coder._functions(environment.actions, environment.observe)
+def parts_of(environment: Environment, learner: Learner, target: str, stride: int = ROW_OF_WEIGHTS) -> Parts:
+    """What the kernel of a setting is made of; indices are multiplied by `stride`, the numbers in a row of weights."""
+    locate, dot = environment.coder._functions(environment.actions, environment.observe, stride)
     return Parts(
         environment.start,
         environment.step,
@@ -389,7 +391,7 @@ def _fast_run(
 ) -> Run:
     actions = environment.actions
     rows = environment.coder._rows(actions)
-    weights = np.zeros((rows, 4))
+    weights = zeros_in_lines((rows, ROW_OF_WEIGHTS))
     weights[:, 0] = setting.theta0
     steps, returns = np.zeros(setting.episodes, dtype=np.int64), np.zeros(setting.episodes)
     sigma = Sigma(
@@ -404,7 +406,7 @@ def _fast_run(
     with notice(f"compiling the engine for {environment.name} ..."), _told_shortly(environment, seed, run):
         outcome, episode, step = kernel(
             environment.data,
-            environment.coder._codes(actions),
+            environment.coder._codes(actions, ROW_OF_WEIGHTS),
             Memory(weights.reshape(-1), np.empty(rows + 1, dtype=np.int64), steps, returns),
             streams_of(seed, run),
             sigma,

@@ -13,9 +13,21 @@ from numpy.typing import NDArray
 
 from gqlib._validate import Array
 from gqlib.fast import COMPILE
-from gqlib.fast._car import GOAL, ROAD, SERIES, advance, bars_of, behave, cosine, find_row, greedy_action, pick, start
+from gqlib.fast._car import (
+    CONSTANTS,
+    GOAL,
+    advance,
+    bars_of,
+    behave,
+    cosine,
+    find_row,
+    greedy_action,
+    in_memory,
+    pick,
+    start,
+)
 from gqlib.fast._jit import njit
-from gqlib.fast._lowered import hold
+from gqlib.fast._lowered import early
 from gqlib.fast._records import Rates, Streams, Variant, World
 from gqlib.fast._rng import uniform
 from gqlib.rules import DIVERGED_ABOVE
@@ -58,18 +70,17 @@ def bare_run(
     """
     table, width, edges_x, edges_v, grid, shape = world
     starts, behaviour = streams
-    bars, series, road = bars_of(epsilon), hold(SERIES), hold(ROAD)
-    slope = np.empty(1)  # stored for the reason that the learner has, and as much faster
+    bars, constants = bars_of(epsilon), in_memory(CONSTANTS)
     for episode in range(steps_out.size):
         x, v = start(uniform(starts)), 0.0
-        slope[0] = cosine(3.0 * x, series)
+        slope = early(cosine(3.0 * x, constants))
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, q1, q2 = action_values(theta, table, row, shape)
         action = behave(greedy_action(q0, q1, q2), bars, behaviour)
         steps = -max_steps
         for k in range(max_steps):
-            x, v = advance(x, v, np.float64(action - 1), slope[0], road)
-            slope[0] = cosine(3.0 * x, series)
+            x, v = advance(x, v, np.float64(action - 1), slope, constants)
+            slope = early(cosine(3.0 * x, constants))
             if x >= GOAL:
                 steps = k + 1
                 break

@@ -8,13 +8,13 @@ import numpy as np
 
 from gqlib.domains import mountain_car
 from gqlib.fast import COMPILE
-from gqlib.fast._jit import njit
+from gqlib.fast._jit import COMPILED, njit
 from gqlib.fast._lowered import likely
 from gqlib.fast._rng import next_bits, uniform
 from gqlib.rules import TIE
 
 GOAL = mountain_car.GOAL
-ROAD, SERIES = mountain_car.ROAD, mountain_car.SERIES
+CONSTANTS = mountain_car.CONSTANTS
 
 cosine = njit(forceinline=True, **COMPILE)(mountain_car.cosine)
 advance = njit(forceinline=True, **COMPILE)(mountain_car.advance)
@@ -25,6 +25,17 @@ BOTTOM = mountain_car.BOTTOM
 # Where episodes start, as the kernel knows it.
 STARTS = {"valley": 0, "bottom": 1, "anywhere": 2}
 AT_BOTTOM, ANYWHERE = 1, 2
+
+
+@njit(**COMPILE)
+def in_memory(numbers: Any) -> Any:
+    """Constants of a loop as an array, of which the compiler cannot know what is there.
+
+    It reads a number where it needs one, then, in the instruction that computes with it. Numbers that it knows it names
+    by an instruction of their own at every use, and numbers that it was handed it carries from register to register
+    all around the loop. In plain Python a tuple is faster.
+    """
+    return np.array(numbers) if COMPILED else numbers
 
 
 @njit(**COMPILE)

@@ -30,9 +30,8 @@ import numpy as np
 
 from gqlib.fast import COMPILE
 from gqlib.fast._car import (
+    CONSTANTS,
     GOAL,
-    ROAD,
-    SERIES,
     advance,
     bars_of,
     begin,
@@ -41,11 +40,12 @@ from gqlib.fast._car import (
     find_row,
     greedy_action,
     greedy_at_random,
+    in_memory,
     natural,
     pick,
 )
 from gqlib.fast._jit import njit
-from gqlib.fast._lowered import add_row, flush_row, hold, sum_rows
+from gqlib.fast._lowered import add_row, early, flush_row, likely, sum_rows
 from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
 from gqlib.fast._rng import normal, refill, room_for
 from gqlib.rules import DIVERGED_ABOVE
@@ -74,7 +74,7 @@ class Late(NamedTuple):
 @njit(forceinline=True, **COMPILE)
 def gather(weights: Any, table: Any, first: Any, shape: Any) -> Any:
     """Sums of T and E over the K rows of one action."""
-    return sum_rows(weights, table, first, shape, 1)
+    return sum_rows(weights, table, first, shape)
 
 
 @njit(forceinline=True, **COMPILE)
@@ -183,8 +183,7 @@ def run(
     Notes
     -----
     The next state comes first in the loop: it depends on the action alone, and the processor can work on it while the
-    update waits for its sums. So does the slope there, which is stored for this reason alone: the compiler would move
-    a number to the end of the loop, where it is used, too late for the processor to begin with it.
+    update waits for its sums. So does the slope there: see `early`.
     """
     # Here rather than in the loop: see `gqlib.fast._records`.
     table, width, edges_x, edges_v, grid, shape = world
@@ -195,7 +194,7 @@ def run(
     soft, share, weighted = target
     max_steps, flush_below = limits
     start_law, random_ties, ties = opening
-    series, road = hold(SERIES), hold(ROAD)  # from the stack: see `gqlib.fast._lowered`
+    constants = in_memory(CONSTANTS)
     tilings = len(shape)
     decay = gamma * lam
     inverse_decay = 1.0 / decay if decay > 0.0 else 0.0
@@ -204,7 +203,6 @@ def run(
     live_count: Any = 0
     late = Late(0.0, 0.0, 0, 0, 0)
     z_block, z_room, z_used = np.empty(BLOCK), room_for(BLOCK), BLOCK
-    slope = np.empty(1)
     sigma_per_step = drawn == PER_STEP and noise > 0.0
     z = normal(sigma_stream) if drawn == PER_RUN else 0.0
     for episode in range(steps_out.size):
@@ -213,7 +211,7 @@ def run(
         sigma = noisy(mean, noise, clipped, z)
         c, inverse_c, g, m, n, waiting = 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
         x, v = begin(start_law, starts)
-        slope[0] = cosine(3.0 * x, series)
+        slope = early(cosine(3.0 * x, constants))
         row = find_row(x, v, edges_x, edges_v, grid, width)
         q0, _ = gather(weights, table, row, shape)
         q1, _ = gather(weights, table, row + tilings, shape)
@@ -224,8 +222,8 @@ def run(
         sum_w = gather_omega(weights, table, first, shape)
         steps = -max_steps
         for k in range(max_steps):
-            x, v = advance(x, v, np.float64(action - 1), slope[0], road)
-            slope[0] = cosine(3.0 * x, series)
+            x, v = advance(x, v, np.float64(action - 1), slope, constants)
+            slope = early(cosine(3.0 * x, constants))
             next_row = find_row(x, v, edges_x, edges_v, grid, width)
             if sigma_per_step:
                 if z_used == BLOCK:
@@ -255,7 +253,7 @@ def run(
             for j in range(tilings):
                 i = np.int64(table[first + j])
                 live[natural(live_count)] = i  # without a branch, which the processor could not guess
-                live_count += np.int64(add_row(weights, i, add_t, inverse_c, add_w) == 0.0)
+                live_count += np.int64(add_row(weights, i, add_t, inverse_c, add_w))
 
             # delta, from the action values of the next state
             if x >= GOAL:
@@ -268,12 +266,15 @@ def run(
                 greedy = best_action(q0, q1, q2, random_ties, ties)
                 action = behave(greedy, bars, behaviour)
                 expected = pick(greedy, q0, q1, q2)
-                if len(soft) > 0:
-                    expected = expected * (1.0 - 3.0 * share) + share * (q0 + q1 + q2)
-                sampled = pick(action, q0, q1, q2)
-                if len(weighted) > 0:
-                    sampled *= greedy_ratio if action == greedy else 0.0
-                delta = -1.0 + gamma * (expected + sigma * (sampled - expected)) - value
+                # A branch: two values that are one need no mixture, which the next step would have to wait for.
+                if len(soft) > 0 or len(weighted) > 0 or not likely(action == greedy):
+                    if len(soft) > 0:
+                        expected = expected * (1.0 - 3.0 * share) + share * (q0 + q1 + q2)
+                    sampled = pick(action, q0, q1, q2)
+                    if len(weighted) > 0:
+                        sampled *= greedy_ratio if action == greedy else 0.0
+                    expected += sigma * (sampled - expected)
+                delta = -1.0 + gamma * expected - value
             if not abs(delta) < DIVERGED_ABOVE:
                 flush(weights, live, live_count, g, eta * g, 0.0)
                 return episode

@@ -7,8 +7,8 @@
   makes the processor wait.
 - `likely` keeps a branch a branch. A choice between two numbers is otherwise computed without one; the processor then
   has to wait for the action values before it can drive the car, instead of guessing the action and carrying on.
-- `hold` hides from the compiler what a number is. The place of a constant takes an instruction of its own to name, at
-  every use; a number that might be any lies on the stack, where one instruction reads it and computes with it.
+- `early` keeps a number where it is written. The compiler would move it to its use, the slope under the car to the end
+  of the loop, too late for the processor to begin with it while it learns.
 
 Each function is written out in Python as well. That is what runs without Numba, and what is compiled where indices are
 checked (``NUMBA_BOUNDSCHECK``); it is the definition, and `tests/test_lowered.py` compares.
@@ -26,45 +26,47 @@ from gqlib.fast import COMPILE
 from gqlib.fast._jit import COMPILED, njit
 
 
-def sum_rows(weights: Any, table: Any, first: Any, shape: Any, stride: Any) -> Any:
-    """Sums of T and of E over the rows of one action, which begin at `stride` times the entries of the table.
+def sum_rows(weights: Any, table: Any, first: Any, shape: Any) -> Any:
+    """Sums of T and of E over the rows of one action, whose places in the weights the table has from `first` on.
 
     Examples
     --------
-    >>> [float(total) for total in sum_rows(np.arange(12.0), np.array([0, 2, 1]), 1, (0, 0), 4)]
+    >>> [float(total) for total in sum_rows(np.arange(12.0), np.array([0, 8, 4]), 1, (0, 0))]
     [12.0, 14.0]
     """
     # Two partial sums each, since an addition has to wait for the one before it; -0.0 added to a number is that number.
     tilings = len(shape)
     t, e, other_t, other_e = -0.0, -0.0, -0.0, -0.0
     for k in range(0, tilings - 1, 2):
-        i, j = stride * np.int64(table[first + k]), stride * np.int64(table[first + k + 1])
+        i, j = np.int64(table[first + k]), np.int64(table[first + k + 1])
         t += weights[i]
         e += weights[i + 1]
         other_t += weights[j]
         other_e += weights[j + 1]
     if tilings % 2:
-        i = stride * np.int64(table[first + tilings - 1])
+        i = np.int64(table[first + tilings - 1])
         t += weights[i]
         e += weights[i + 1]
     return t + other_t, e + other_e
 
 
 def add_row(weights: Any, i: Any, t: Any, e: Any, w: Any) -> Any:
-    """Add to T, E and W of the row that begins at `i`, and one to its mark; returns the mark as it was.
+    """Add to T, E and W of the row that begins at `i`, and one to its mark; returns whether it had none.
 
     Examples
     --------
     >>> weights = np.zeros(8)
-    >>> float(add_row(weights, 4, 1.0, 2.0, 3.0)), weights[4:].tolist()
-    (0.0, [1.0, 2.0, 3.0, 1.0])
+    >>> bool(add_row(weights, 4, 1.0, 2.0, 3.0)), weights[4:].tolist()
+    (True, [1.0, 2.0, 3.0, 1.0])
+    >>> bool(add_row(weights, 4, 1.0, 2.0, 3.0)), weights[4:].tolist()
+    (False, [2.0, 4.0, 6.0, 2.0])
     """
     before = weights[i + 3]
     weights[i] += t
     weights[i + 1] += e
     weights[i + 2] += w
     weights[i + 3] = before + 1.0
-    return before
+    return before == 0.0
 
 
 def flush_row(weights: Any, i: Any, g: Any, h: Any, scale: Any, floor: Any) -> Any:
@@ -102,18 +104,18 @@ def likely(condition: Any) -> Any:
     return condition
 
 
-def hold(numbers: Any) -> Any:
-    """A tuple of floats, in a form that hides from the compiler what they are.
+def early(number: Any) -> Any:
+    """The number itself, computed here and not where it is used.
 
     Examples
     --------
-    >>> hold((1.0, 2.0))
-    (1.0, 2.0)
+    >>> early(2.5)
+    2.5
     """
-    return numbers
+    return number
 
 
-def _lower(sum_rows: Any, add_row: Any, flush_row: Any, hold: Any, likely: Any) -> None:
+def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any) -> None:
     """Tell Numba what to make of the five functions."""
     ir, types, cgutils = (import_module(name) for name in ("llvmlite.ir", "numba.core.types", "numba.core.cgutils"))
     extending = import_module("numba.extending")
@@ -138,36 +140,42 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, hold: Any, likely: Any) 
         return made
 
     two = types.UniTuple(types.float64, 2)
-    type_callable(sum_rows)(lambda context: lambda weights, table, first, shape, stride: two)
+    type_callable(sum_rows)(lambda context: lambda weights, table, first, shape: two)
 
-    @lower_builtin(sum_rows, types.Array, types.Array, types.Integer, types.BaseTuple, types.Integer)
+    @lower_builtin(sum_rows, types.Array, types.Array, types.Integer, types.BaseTuple)
     def lower_sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         weights, table = (
             data(context, builder, *pair) for pair in zip(signature.args[:2], arguments[:2], strict=True)
         )
-        first, stride = (context.cast(builder, arguments[k], signature.args[k], types.int64) for k in (2, 4))
+        first = context.cast(builder, arguments[2], signature.args[2], types.int64)
         sums: list[Any] = [None, None]
         tilings = len(signature.args[3])
         for k in range(tilings):
             entry = builder.load(builder.gep(table, [builder.add(first, ir.Constant(word, k))]))
             place = context.cast(builder, entry, signature.args[1].dtype, types.int64)
-            row = builder.load(lanes(builder, weights, builder.mul(place, stride), 2), align=8)
+            row = builder.load(lanes(builder, weights, place, 2), align=8)
             which = 0 if tilings % 2 and k == tilings - 1 else k % 2
             sums[which] = row if sums[which] is None else builder.fadd(sums[which], row)
         total = sums[0] if sums[1] is None else builder.fadd(*sums)
         return context.make_tuple(builder, signature.return_type, [lane(builder, total, k) for k in range(2)])
 
-    type_callable(add_row)(lambda context: lambda weights, i, t, e, w: types.float64)
+    type_callable(add_row)(lambda context: lambda weights, i, t, e, w: types.boolean)
 
     @lower_builtin(add_row, types.Array, types.Integer, types.Float, types.Float, types.Float)
     def lower_add(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array, i, *amounts = arguments
+        array, i, t, e, w = arguments
         place = context.cast(builder, i, signature.args[1], types.int64)
-        pointer = lanes(builder, data(context, builder, signature.args[0], array), place, 4)
-        row = builder.load(pointer, align=8)
-        change = vector(builder, [*amounts, ir.Constant(double, 1.0)])
-        builder.store(builder.fadd(row, change), pointer, align=8)
-        return lane(builder, row, 3)
+        start = data(context, builder, signature.args[0], array)
+        # Two halves: T and E of the next state are wanted before W is known.
+        first = lanes(builder, start, place, 2)
+        second = lanes(builder, start, builder.add(place, ir.Constant(word, 2)), 2)
+        builder.store(builder.fadd(builder.load(first, align=8), vector(builder, [t, e])), first, align=8)
+        # The mark as a whole number, which one instruction compares where a double takes five; it is never -0.0.
+        mark = builder.bitcast(builder.gep(start, [builder.add(place, ir.Constant(word, 3))]), word.as_pointer())
+        without = builder.icmp_signed("==", builder.load(mark), ir.Constant(word, 0))
+        change = vector(builder, [w, ir.Constant(double, 1.0)])
+        builder.store(builder.fadd(builder.load(second, align=8), change), second, align=8)
+        return without
 
     type_callable(flush_row)(lambda context: lambda weights, i, g, h, scale, floor: types.boolean)
 
@@ -187,19 +195,6 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, hold: Any, likely: Any) 
         builder.store(changed, pointer, align=8)
         return above
 
-    type_callable(hold)(lambda context: lambda numbers: numbers)
-
-    @lower_builtin(hold, types.UniTuple)
-    def lower_hold(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (numbers,) = arguments
-        # No instruction at all, of which the compiler must think that it may change a register.
-        opaque = ir.InlineAsm(ir.FunctionType(word, [word]), "", "=r,0", side_effect=True)
-        held = []
-        for k in range(len(signature.args[0])):
-            number = builder.bitcast(builder.extract_value(numbers, k), word)
-            held.append(builder.bitcast(builder.call(opaque, [number]), double))
-        return context.make_tuple(builder, signature.return_type, held)
-
     type_callable(likely)(lambda context: lambda condition: types.boolean)
 
     @lower_builtin(likely, types.Boolean)
@@ -207,10 +202,18 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, hold: Any, likely: Any) 
         expect = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1")
         return builder.call(expect, [arguments[0], ir.Constant(bit, 1)])
 
+    type_callable(early)(lambda context: lambda number: types.float64)
+
+    @lower_builtin(early, types.Float)
+    def lower_early(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        # No instruction at all, of which the compiler must think that it needs the number and may change it.
+        needed = ir.InlineAsm(ir.FunctionType(double, [double]), "", "=x,0", side_effect=True)
+        return builder.call(needed, arguments)
+
 
 if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK"):
-    _lower(sum_rows, add_row, flush_row, hold, likely)
+    _lower(sum_rows, add_row, flush_row, likely, early)
 else:
-    sum_rows, add_row, flush_row, hold, likely = (
-        njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, flush_row, hold, likely)
+    sum_rows, add_row, flush_row, likely, early = (
+        njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, flush_row, likely, early)
     )
