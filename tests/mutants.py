@@ -228,6 +228,7 @@ PATIENCE = 5.0  # a mutant that takes so many times as long as its tests do othe
 KILLED = {"killed", "timeout", "segfault"}
 UNFINISHED = {"not checked", "check was interrupted by user"}
 SKIP = 34  # mutmut's exit code of a mutant that is not to be run
+BROKEN = 255  # and of one whose tests could not be started, which mutmut takes for a timeout: no verdict
 
 Edit = tuple[str, str, str]  # function, the line as it is, the line in the mutant
 
@@ -311,7 +312,8 @@ def verdicts() -> dict[str, str]:
     """Mutant to verdict, without the mutants that are not to be run."""
     from mutmut.stats import status_by_exit_code
 
-    every = {name: status_by_exit_code[code] for data in records() for name, code in data.exit_code_by_key.items()}
+    codes = {name: code for data in records() for name, code in data.exit_code_by_key.items()}
+    every = {name: "not checked" if code == BROKEN else status_by_exit_code[code] for name, code in codes.items()}
     return {name: verdict for name, verdict in every.items() if verdict != "skipped"}
 
 
@@ -342,7 +344,7 @@ def choose(sample: int | None, seed: int) -> None:
         for name, code in data.exit_code_by_key.items():
             if name not in chosen:
                 data.exit_code_by_key[name] = SKIP
-            elif status_by_exit_code[code] not in KILLED:
+            elif code == BROKEN or status_by_exit_code[code] not in KILLED:
                 data.exit_code_by_key[name] = None
         data.save()
 

@@ -225,7 +225,7 @@ HOSTILE = [
 
 
 def name(value):
-    return getattr(value, "__name__", None) or re.sub(r" at 0x\w+", "", str(value))[:40]
+    return getattr(value, "__name__", None) or " ".join(re.sub(r" at 0x\w+", "", str(value)).split())[:40]
 
 
 @pytest.mark.parametrize("call", VALID, ids=name)
