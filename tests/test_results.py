@@ -142,3 +142,14 @@ def test_a_run_that_diverged_is_verified_like_the_others(tmp_path: Path) -> None
     data["returns"].values[0, 0, -1] = 0.0
     with pytest.raises(ValueError, match="dataset has another returns in setting 0, run 0"):
         verify_sample(data, 1, np.random.default_rng(0))
+
+
+def test_what_a_runner_calls_like_a_field_is_told_when_results_are_put_together(tmp_path: Path) -> None:
+    study = dataclasses.replace(experiment(settings=2), summary="test_results:like_a_field")
+    run_sweep(study, Store(tmp_path), progress=False)
+    with pytest.raises(SweepError, match=r"returned 'scale', which a result has; expected another name"):
+        collect(study, Store(tmp_path))
+
+
+def like_a_field(arrays):
+    return {"scale": (("run",), np.zeros(len(next(iter(arrays.values())))))}

@@ -95,6 +95,9 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
         for name in varied
     }
     about = {name: getattr(experiment, name) for name in _ABOUT}
+    twice = sorted({"setting", "key", *labels} & {*variables, *shared})
+    if twice:
+        raise SweepError(f"{experiment.function!r} returned {twice[0]!r}, which a result has; expected another name")
     result = xarray.Dataset(
         variables,
         coords=labels | shared | {"key": ("setting", np.array([setting.key for setting in experiment.settings]))},
@@ -171,6 +174,8 @@ def _essential(dataset: xarray.Dataset) -> xarray.Dataset:
 
 def _label(value: object) -> bool | int | float | str:
     value = as_python(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:  # too long for an array of numbers
+        return str(value)
     return value if isinstance(value, bool | int | float | str) else canonical_json(value)
 
 
