@@ -7,6 +7,7 @@ import codecs
 import contextlib
 import dataclasses
 import functools
+import hashlib
 import inspect
 import json
 import os
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 FAILED, INTERRUPTED, TERMINATED = 2, 130, 143
+LONGEST_LABEL = 120  # letters; a name of a file has at most 255, and one that is being written some more
 OVERRIDES = {"sigma": "S", "lam": "L", "tilings": "N"}  # fields that have an option of their own
 TOGETHER = {"today": [name for name in REGISTRY if name.startswith("today")]}  # made by one command
 SPELT = {"→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "−": "-", "⁻": "^-", "‖": "||", "∈": "in", "ᵀ": "'", "…": "..."}
@@ -189,7 +191,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _ended_by_sigterm():
             code: int = arguments.call(arguments) or 0
-            sys.stdout.flush()
+            if sys.stdout is not None:  # a shell can close it
+                sys.stdout.flush()
             return code
     except KeyboardInterrupt as stop:
         resume = ""
@@ -271,12 +274,14 @@ def _make(experiments: list[Experiment], arguments: argparse.Namespace) -> None:
     from gqlib.sweeps.results import collect, save_results
 
     changes = dict(arguments.set)
+    if len(changes) < len(arguments.set):
+        raise ValueError("a field is set twice; several values should stand between commas, as in --set alpha=0.1,0.2")
     fields = {name: _values(text) for name, text in changes.items()}
     plans = [(original, original.with_runs(arguments.runs).with_fields(**fields)) for original in experiments]
     store, say = Store(arguments.out / ".store"), functools.partial(print, flush=True)
     for original, changed in plans:
         suffix = f"-runs{changed.runs}" if changed.runs != original.runs else ""
-        labels = "".join(f"-{name}{re.sub(r'[^0-9A-Za-z_.+-]+', '_', text)}" for name, text in changes.items())
+        labels = _labels(changes)
         experiment = dataclasses.replace(changed, name=original.name + labels)
         runs = "1 run" if experiment.runs == 1 else f"{experiment.runs} runs"
         say(f"{experiment.title}: {len(experiment.settings)} settings, {runs} each")
@@ -290,13 +295,22 @@ def _make(experiments: list[Experiment], arguments: argparse.Namespace) -> None:
         say(f"written to {path} ({path.stat().st_size / 1000:.0f} kB)")
 
 
+def _labels(changes: dict[str, str]) -> str:
+    """What the name of a result says of the fields that were changed; a digest where that would be too long."""
+    text = "".join(f"-{name}{re.sub(r'[^0-9A-Za-z_.+-]+', '_', values)}" for name, values in changes.items())
+    if len(text) <= LONGEST_LABEL:
+        return text
+    digest = hashlib.sha256(json.dumps(list(changes.items())).encode()).hexdigest()[:12]
+    return f"{text[:LONGEST_LABEL - len(digest) - 1]}-{digest}"
+
+
 def _values(text: str) -> list[Any]:
     """The values after ``--set NAME=``: one, or several between commas; JSON where it is JSON, otherwise words."""
 
     def value(part: str) -> Any:
         try:
             return json.loads(part)
-        except ValueError:
+        except (ValueError, RecursionError):
             return part
 
     whole = value(text)
@@ -354,6 +368,8 @@ def _plot(arguments: argparse.Namespace) -> None:
     matplotlib.use("agg")
     path, result = _opened(arguments)
     place = arguments.save or path.with_suffix(".png")
+    if not place.suffix:  # or matplotlib would choose another name
+        raise ValueError(f"--save is {str(place)!r}; it should end in .png, .svg or .pdf")
     figure = plot_result(result, arguments.variable)
     figure.savefig(place)
     pyplot.close(figure)

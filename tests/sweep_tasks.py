@@ -145,8 +145,8 @@ def drift(rng: np.random.Generator, alpha: float, steps: int) -> dict[str, Any]:
     return {"x": x, "path": np.array(path[:4])}
 
 
-def says(rng: np.random.Generator, count: int, diverged: bool) -> dict[str, Any]:
-    return {"count": count, "diverged": True} if diverged else {"count": count}
+def says(rng: np.random.Generator, count: int, lost: bool) -> dict[str, Any]:
+    return {"counted": count, "diverged": True} if lost else {"counted": count}
 
 
 def whatever(rng: np.random.Generator, what: Any) -> Any:

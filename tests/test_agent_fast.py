@@ -765,3 +765,23 @@ def test_the_first_of_values_that_tie_is_greedy():
         assert _agent.greedy(rows, held, lazy, values) == wanted
         if wanted >= 0:
             np.testing.assert_allclose(values, weights, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("bits", "path", "last"),
+    [(np.random.MT19937, ("state", "pos"), 624), (np.random.Philox, ("buffer_pos",), 4)],
+)
+def test_a_generator_that_would_read_outside_its_memory_is_refused(tmp_path, bits, path, last):
+    """NumPy takes any place in the generator's memory and reads there: a file could end the process."""
+    agent = Agent(TableCoder(3, 2), np.random.Generator(bits(0)))
+    header, arrays = unpack(agent.save(tmp_path / "x.npz").read_bytes())
+    within = header["rng"]["state"] if len(path) > 1 else header["rng"]
+    for place in (-1, last + 1, 10**9, -(10**9), 1.5, None):
+        within[path[-1]] = place
+        (tmp_path / "x.npz").write_bytes(pack(header, arrays))
+        with pytest.raises(DamagedFile, match=f"holds no agent: the place in rng is {place}; it should be"):
+            Agent.load(tmp_path / "x.npz")
+    for place in (0, last):
+        within[path[-1]] = place
+        (tmp_path / "x.npz").write_bytes(pack(header, arrays))
+        assert Agent.load(tmp_path / "x.npz").act(0) in (0, 1)

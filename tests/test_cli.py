@@ -243,7 +243,10 @@ def test_another_number_of_runs_does_not_touch_the_committed_file(tmp_path: Path
         (("reproduce", "fig2", "--set", "shape=3"), "shape is no field of Toy; it should be one of scale, length"),
         (("reproduce", "fig2", "--lam", "0.5"), "lam is no field of Toy"),
         (("reproduce", "fig4", "--lam", "2"), "lam is 2"),
+        (("reproduce", "fig2", "--set", "scale=1", "--set", "scale=2"), "a field is set twice; several values should"),
+        (("reproduce", "fig4", "--set", "lam=" + "[" * 100_000), "lam is '[[[["),
         (("run", "no_module:study"), "no_module"),
+        (("run", "..:study"), "cannot find '..:study'"),
         (("run", "study"), "STUDY is 'study'; it should be module:name"),
         (("run", "fig2"), "gq reproduce has the experiments of the paper"),
         (("run", "test_cli:NO_STUDY"), "test_cli:NO_STUDY is 'a word'; it should be an Experiment"),
@@ -847,3 +850,29 @@ def test_claims_are_chosen_by_verdict_section_and_words(
     wanted = [dataclasses.asdict(claim) for claim in CLAIMS if claim.id in found]
     assert run("claims", "--json", *arguments) == 0
     assert capsys.readouterr().out == json.dumps(wanted, indent=1) + "\n"
+
+
+def test_values_too_many_for_a_name_are_a_digest_in_it(tmp_path: Path) -> None:
+    """What a command computes it can write: a file's name has at most 255 letters."""
+    written = []
+    for last in (70, 71):
+        values = ",".join(f"{value}.5" for value in range(1, last))
+        line = ["reproduce", "fig2", "--runs", "1", "--workers", "1", "--out", str(tmp_path), "--set"]
+        assert run(*line, f"scale={values}") == 0
+        (new,) = {path.name for path in tmp_path.glob("*.npz")}.difference(written)
+        written.append(new)
+        assert new.startswith("toy-runs1-scale1.5_2.5_3.5")
+        assert len(new) == len("toy-runs1.npz") + cli.LONGEST_LABEL
+    assert cli._labels({"scale": "1" * 114}) == "-scale" + "1" * 114
+
+
+def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run("claims", "no such word") == 0
+
+
+def test_a_picture_is_written_where_it_is_said_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("reproduce", "fig4", "--workers", "1", "--out", str(tmp_path)) == 0
+    assert run("plot", "fig4", "--out", str(tmp_path), "--save", str(tmp_path / "picture")) == 2
+    assert "picture'; it should end in .png, .svg or .pdf" in capsys.readouterr().err
+    assert not (tmp_path / "picture.png").exists()

@@ -137,3 +137,20 @@ def test_what_netcdf_4_refuses_is_told_in_its_own_words(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name == there else None)
     with pytest.raises(ValueError, match=r"^no room\. None at all$"):
         export_results(tmp_path / "a.nc", result)
+
+
+def test_what_has_a_value_for_each_run_is_not_lost_beside_what_has_one_for_each_setting_and_run() -> None:
+    both = xarray.Dataset({"score": (("setting", "run"), np.ones((2, 3))), "weather": ("run", np.arange(3))})
+    found = tables(both)
+    assert list(found) == ["setting-run", "run"]
+    assert (len(found["setting-run"]["score"]), found["run"]["weather"].tolist()) == (6, [0, 1, 2])
+    alike = xarray.Dataset({"x": (("a", "b"), np.ones((2, 2))), "y": ("a-b", np.ones(2))})
+    with pytest.raises(ValueError, match=r"two tables called a-b; its dimensions should have other names"):
+        tables(alike)
+
+
+def test_a_seed_too_long_for_netcdf_is_written_as_text(tmp_path: Path) -> None:
+    for seed in (10**30, -(2**63)):
+        data = xarray.Dataset({"steps": ("run", [1.5, 2.5])}, attrs={"seed": seed})
+        (path,) = export_results(tmp_path / "x.nc", data)
+        assert xarray.load_dataset(path).attrs["seed"] == str(seed)

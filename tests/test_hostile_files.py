@@ -24,7 +24,7 @@ from gqlib.sweeps import names
 from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect, load_results, recompute, save_results, verify_sample
 from gqlib.sweeps.setting import Setting
-from gqlib.sweeps.store import DamagedFile, Store, pack, read_file
+from gqlib.sweeps.store import DamagedFile, Store, pack, read_file, unpack
 from gqlib.sweeps.sweep import Experiment, run_sweep
 
 CALLED: list[str] = []
@@ -231,6 +231,8 @@ HOSTILE = {
     "deep shape": archive(HEAD, ("x.npy", shaped("(" * 300 + ")" * 300))),
     "zero in bytes": archive(HEAD, ("x.npy", shaped("(1,)", "'<f8\0'"))),
     "none of very many": archive(HEAD, ("x.npy", npy(shaped(f"(0, {2**62})")[10:-8].decode().strip()))),
+    "brackets that never close": archive(HEAD, ("x.npy", npy("{" * 100))),
+    "no entries in long rows": archive(HEAD, ("x.npy", npy(shaped("(100000000, 0)")[10:-8].decode().strip()))),
     "seventy axes": archive(HEAD, ("x.npy", shaped(f"({'1, ' * 70})"))),
     "larger than it says": smaller_than_it_is("x.npy", bytes(2**20)),
     "no archive": b"hello" + hashlib.sha256(b"hello").hexdigest().encode(),
@@ -256,6 +258,8 @@ TOLD = {
     "dates": NO_ARRAY + "it announces datetime64[s] of shape (1,)",
     **dict.fromkeys(("shape of text", "no shape", "no array at all", "subarray dtype", "code for a dtype"), NO_ARRAY),
     **dict.fromkeys(("deep shape", "zero in bytes", "none of very many", "seventy axes"), NO_ARRAY),
+    "brackets that never close": NO_ARRAY,
+    "no entries in long rows": NO_ARRAY + "it announces float64 of shape (100000000, 0) and has 0 bytes",
     "header is a list": "the header is [1]; it should be a JSON object",
     **dict.fromkeys(("deep header", "header is no JSON", "no header", "header with a long number"), NO_JSON),
     **dict.fromkeys(("a name twice in the header", "header in another form"), OTHER_FORM),
@@ -315,6 +319,65 @@ def test_what_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path):
     assert peak < 2**22
 
 
+def test_a_header_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("gqlib.sweeps.store.LARGEST_HEADER", 1000)
+    (tmp_path / "x.npz").write_bytes(archive(("header.json", b'{"a":[' + b"[]," * 400 + b"[]]}")))
+    with pytest.raises(DamagedFile, match=r"x\.npz: the header would unpack to more than 1000 bytes"):
+        read_file(tmp_path / "x.npz")
+    with pytest.raises(ValueError, match="header has 1009 bytes as JSON; it should have at most 1000"):
+        pack({"a": "x" * 1001}, {})
+    (tmp_path / "x.npz").write_bytes(pack({"a": "x" * 992}, {}))
+    assert read_file(tmp_path / "x.npz")[0] == {"a": "x" * 992}
+
+
+def test_arrays_are_unpacked_one_after_the_other():
+    data = pack({}, {name: np.zeros(2**20) for name in "abcd"}, compact=True)
+    tracemalloc.start()
+    unpack(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6 * 2**23  # four arrays, and the bytes of one or two
+
+
+def test_a_file_larger_than_any_result_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("gqlib.sweeps.store.LARGEST_CONTENT", 1000)
+    with (tmp_path / "x.npz").open("wb") as file:
+        file.truncate(2001)
+    with pytest.raises(DamagedFile, match=r"x\.npz: cannot be read: it has more than 2000 bytes"):
+        read_file(tmp_path / "x.npz")
+
+
+def test_a_file_cannot_ask_for_a_table_of_all_sums_by_all_counts(tmp_path):
+    dims = {"a_sum": ["x"], "counted": ["y"], "r": ["run"]}
+    arrays = {"a_sum": np.ones(3000), "counted": np.ones(3000), "r": np.zeros(1)}
+    (tmp_path / "x.npz").write_bytes(pack(dataset_header(dims=dims), arrays))
+    assert "a_mean" not in load_results(tmp_path / "x.npz")
+
+
+def test_two_dimensions_of_one_name_are_no_dataset(tmp_path):
+    (tmp_path / "x.npz").write_bytes(pack(dataset_header(dims={"x": ["run", "run"]}), {"x": np.zeros((3, 3))}))
+    with pytest.raises(DamagedFile, match=r"x\.npz: holds no dataset: 'x' has the dimensions \['run', 'run'\]"):
+        load_results(tmp_path / "x.npz")
+
+
+def test_a_result_without_what_it_should_have_is_one_clear_error(honest, tmp_path):
+    rng = np.random.default_rng(0)
+    kept = "steps_by_run" if "steps_by_run" in honest else next(
+        str(name) for name, array in honest.data_vars.items() if array.dims[:2] == ("setting", "run")
+    )
+    for data in (honest.drop_vars(kept), honest.assign({kept: honest[kept].isel(run=0, drop=True)})):
+        with pytest.raises(ValueError, match=f"dataset has no {kept} for each setting and run"):
+            verify_sample(data, 1, rng)
+    for key in (honest["key"].isel(setting=0, drop=True), honest["key"].rename(setting="other")):
+        data = honest.drop_vars("key").assign(key=key)
+        with pytest.raises(SweepError, match="it should have one for each setting"):
+            recompute(data, 0, 0)
+        with pytest.raises(SweepError, match="it should have one for each setting"):
+            verify_sample(data, 1, rng)
+    with pytest.raises(SweepError, match="the result has no runs"):
+        verify_sample(honest.isel(run=0, drop=True), 1, rng)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
 def test_a_pipe_or_a_device_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "x.npz")
@@ -335,7 +398,8 @@ def dataset_header(**changes: object) -> dict[str, object]:
     "changes",
     [
         {"format": "other"}, {"attrs": 7}, {"attrs": [1]}, {"dims": {"x": ["run", "more"]}}, {"dims": {"y": ["run"]}},
-        {"dims": 3}, {"dims": {"x": 3}}, {"coords": 5}, {"coords": [[1]]},
+        {"dims": 3}, {"dims": {"x": 3}}, {"coords": 5}, {"coords": [[1]]}, {"dims": {"x": [None]}},
+        {"dims": {"x": [1]}},
     ],
 )  # fmt: skip
 def test_a_dataset_whose_header_does_not_fit_its_arrays_is_damaged(tmp_path, changes):

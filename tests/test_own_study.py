@@ -18,7 +18,7 @@ from sweep_tasks import drift
 from gqlib import seeds
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.own import _version, coin, own_runs, own_setting, own_study, run_study
-from gqlib.sweeps.results import load_results, recompute, save_results, verify_sample
+from gqlib.sweeps.results import _label, load_results, recompute, save_results, verify_sample
 from gqlib.sweeps.store import Store
 from gqlib.sweeps.sweep import run_sweep
 
@@ -52,9 +52,9 @@ def test_a_run_whose_numbers_leave_all_bounds_has_diverged(tmp_path: Path) -> No
 
 
 def test_counts_do_not_diverge_and_what_the_function_says_is_kept() -> None:
-    large = own_runs(own_setting("sweep_tasks:says", count=10**15, diverged=False), 2, 0, first_run=0)
+    large = own_runs(own_setting("sweep_tasks:says", count=10**15, lost=False), 2, 0, first_run=0)
     assert large["diverged"].tolist() == [False, False]
-    told = own_runs(own_setting("sweep_tasks:says", count=1, diverged=True), 2, 0, first_run=0)
+    told = own_runs(own_setting("sweep_tasks:says", count=1, lost=True), 2, 0, first_run=0)
     assert told["diverged"].tolist() == [True, True]
 
 
@@ -200,7 +200,7 @@ def test_a_study_is_named_after_its_function_and_its_first_line_unless_told_othe
 
 
 def test_numbers_of_runs_that_cannot_be_are_named() -> None:
-    setting = own_setting("sweep_tasks:says", count=1, diverged=True)
+    setting = own_setting("sweep_tasks:says", count=1, lost=True)
     given: dict[str, Any] = {"setting": setting, "runs": 1, "seed": 0, "first_run": 0}
     for name, wrong in (("setting", 3), ("runs", 0), ("seed", -1), ("first_run", -1)):
         with pytest.raises(ValueError, match=rf"^{name} is {wrong}; it should be "):
@@ -215,3 +215,35 @@ def test_numbers_of_runs_that_cannot_be_are_named() -> None:
 def test_the_error_of_a_coin_is_the_distance_of_its_mean() -> None:
     heads = np.random.default_rng(3).random(7) < 0.4
     assert coin(np.random.default_rng(3), 0.4, 7) == {"error": abs(heads.mean() - 0.4)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        *((name, 1.0, f"returned {name!r}, which") for name in ("what", "key", "run", "setting")),
+        ("x", np.ma.array([1.0, 2.0], mask=[False, True]), "returned .x. with masked entries; expected"),
+        *(("diverged", value, "returned diverged .+; expected True or False") for value in ("no", 2.5, None, [0, 2])),
+    ],
+)
+def test_a_result_has_one_thing_under_each_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: Any, message: str
+) -> None:
+    """Found out in the first run, and not when everything is computed and put together."""
+    monkeypatch.setattr(sweep_tasks, "named", lambda rng, what: {name: value}, raising=False)
+    with pytest.raises(SweepError, match=message):
+        own_runs(own_setting("sweep_tasks:named", what=1), 1, 0, first_run=0)
+
+
+@pytest.mark.parametrize("value", [True, np.False_, 0, 1.0, [True, False]])
+def test_diverged_can_be_any_kind_of_true_and_false(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
+    monkeypatch.setattr(sweep_tasks, "named", lambda rng: {"diverged": value}, raising=False)
+    made = own_runs(own_setting("sweep_tasks:named"), 1, 0, first_run=0)
+    assert np.array_equal(made["diverged"][0], value)
+
+
+def test_a_field_can_be_a_number_too_long_for_an_array(tmp_path: Path) -> None:
+    study = own_study(coin, [{"heads": 0.5, "throws": throws} for throws in (10, 20)], runs=1, seed=10**30)
+    assert run_study(study, tmp_path)["throws"].values.tolist() == [10, 20]
+    assert _label(2**63 - 1) == 2**63 - 1
+    assert (_label(2**63), _label(-(2**63) - 1)) == (str(2**63), str(-(2**63) - 1))
+    assert _label(True) is True

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from sweep_tasks import experiment
 
+from gqlib.control.gym import GymSetting
 from gqlib.evaluation.grids import BLOCK
 from gqlib.experiments import REGISTRY, load_experiment
 from gqlib.experiments.kept import QUANTILES, with_scores
 from gqlib.experiments.reports import pooled_cases
 from gqlib.sweeps.names import SweepError
-from gqlib.sweeps.results import collect, load_results, recompute, save_results
+from gqlib.sweeps.results import collect, load_results, recompute, save_results, verify_sample
 from gqlib.sweeps.store import Store, read_file
-from gqlib.sweeps.sweep import run_sweep
+from gqlib.sweeps.sweep import Experiment, run_sweep
 
 RESULTS = Path(__file__).parent.parent / "results"
 COMMITTED = sorted(path.stem for path in RESULTS.glob("*.npz") if path.stem in REGISTRY)
@@ -127,3 +128,28 @@ def test_a_summary_labels_its_own_dimensions(tmp_path: Path) -> None:
     assert result["values"].sel(step=20).dims == ("setting", "run")
     with pytest.raises(SweepError, match="a coordinate 'first' that is not the same for every setting"):
         collect(dataclasses.replace(sweep, summary="test_results:at_runs"), store)
+
+
+def test_a_run_that_diverged_is_verified_like_the_others(tmp_path: Path) -> None:
+    """NaN is what this code gives there, and what it gives again."""
+    corners = {"low": (-2.4, -3.0, -0.21, -3.0), "high": (2.4, 3.0, 0.21, 3.0)}
+    setting = GymSetting("CartPole-v1", **corners, alpha=1e6, episodes=3)
+    study = Experiment("nan", "", "gym", (setting,), 1, 1, "1")
+    run_sweep(study, Store(tmp_path), progress=False)
+    data = collect(study, Store(tmp_path))
+    assert np.isnan(data["returns"].values).any()
+    assert verify_sample(data, 1, np.random.default_rng(0)) == 3 * 3 + 2
+    data["returns"].values[0, 0, -1] = 0.0
+    with pytest.raises(ValueError, match="dataset has another returns in setting 0, run 0"):
+        verify_sample(data, 1, np.random.default_rng(0))
+
+
+def test_what_a_runner_calls_like_a_field_is_told_when_results_are_put_together(tmp_path: Path) -> None:
+    study = dataclasses.replace(experiment(settings=2), summary="test_results:like_a_field")
+    run_sweep(study, Store(tmp_path), progress=False)
+    with pytest.raises(SweepError, match=r"returned 'scale', which a result has; expected another name"):
+        collect(study, Store(tmp_path))
+
+
+def like_a_field(arrays):
+    return {"scale": (("run",), np.zeros(len(next(iter(arrays.values())))))}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -51,6 +54,30 @@ def test_a_failure_is_told_with_its_kind_its_words_and_where_it_was() -> None:
     assert "raise self.value" in failure.traceback
 
 
+def test_an_exception_that_cannot_say_what_it_is_is_a_failure_like_others() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise KeyError("text")
+
+    outcomes = list(computed([Works(Mute()), Works(7)], 1, None))
+    assert isinstance(outcomes[0][1], Failure)
+    assert outcomes[0][1].error == "Mute: it has no text, which raised KeyError"
+    assert outcomes[1] == (1, {"x": 7})
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
+def test_a_worker_whose_parent_is_gone_before_its_first_task_ends_at_once() -> None:
+    program = "from gqlib.sweeps import workers; import time; workers._follow(1 << 30); time.sleep(60); print('on')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
+def test_what_computes_in_the_same_process_follows_nobody() -> None:
+    before = threading.active_count()
+    workers._follow.__wrapped__(os.getpid())
+    assert threading.active_count() == before
+
+
 def test_an_interrupt_is_caught_in_a_worker_alone(followed: list[int]) -> None:
     _, failure = workers._outcome_elsewhere(0, Works(KeyboardInterrupt("stop")), 1)
     assert isinstance(failure, Failure)
@@ -95,7 +122,8 @@ def test_tasks_are_handed_over_one_at_a_time_with_the_parent_to_follow(
     monkeypatch.setattr(joblib, "Parallel", Pool)
     monkeypatch.setattr(joblib, "parallel_config", config)
     assert list(computed([Works(1), Works(2)], 3, None)) == [(0, {"x": 1}), (1, {"x": 2})]
-    assert told == [{"n_jobs": 3, "batch_size": 1, "return_as": "generator_unordered"}]
+    own = {"initializer": workers._follow, "initargs": (os.getpid(),)}
+    assert told == [{"n_jobs": 3, "batch_size": 1, "return_as": "generator_unordered", **own}]
     assert backends == [{"backend": "loky"}]
     assert followed == [os.getpid()] * 2
 

@@ -274,6 +274,7 @@ class Agent:
                     raise ValueError("tiles are fewer than the weights; there should be one for each that is not zero")
         name = check.choice("rng", header["rng"]["bit_generator"], _GENERATORS)
         bits = getattr(np.random, name)()
+        _check_places(header["rng"])
         bits.state = header["rng"]
         settings: dict[str, Any] = dict(header["settings"])
         settings |= {name: Anneal(**value) for name, value in settings.items() if isinstance(value, dict)}
@@ -325,6 +326,14 @@ def _listed(state: Any) -> Any:
     if isinstance(state, dict):
         return {name: _listed(value) for name, value in state.items()}
     return state.tolist() if isinstance(state, np.ndarray | np.generic) else state
+
+
+def _check_places(state: Any) -> None:
+    """Refuse places in a generator's own memory that are outside it: NumPy would read there."""
+    inside = {"MT19937": (state["state"].get("pos", 0), 624), "Philox": (state.get("buffer_pos", 0), 4)}
+    if state["bit_generator"] in inside:
+        place, last = inside[state["bit_generator"]]
+        check.integer("the place in rng", place, low=0, high=last)
 
 
 def _described(features: Any) -> tuple[str, dict[str, Any]] | None:

@@ -47,9 +47,17 @@ def tables(dataset: xarray.Dataset) -> dict[str, Any]:
         if not dims:
             raise ValueError(f"dataset has {names[0]!r} without dimensions; a table should have rows")
         part = dataset[names].drop_vars("key", errors="ignore")  # 64 letters that the other fields determine
-        label = "-".join(dim for dim in dims if dim != "setting") or "setting"
+        label = _label(dims)
+        if len([other for other in groups if _label(other) == label]) > 1:
+            label = "-".join(dims)  # there is a table for each setting, and one for all of them
+        if label in found:
+            raise ValueError(f"dataset has two tables called {label}; its dimensions should have other names")
         found[label] = part.to_dataframe(dim_order=list(dims)).reset_index()
     return found
+
+
+def _label(dims: tuple[str, ...]) -> str:
+    return "-".join(dim for dim in dims if dim != "setting") or "setting"
 
 
 def select(dataset: xarray.Dataset, name: str, value: str) -> xarray.Dataset:
@@ -138,9 +146,10 @@ def _netcdf(dataset: xarray.Dataset) -> bytes:
     """The bytes of a netCDF file: of version 4 where a package for it is installed, otherwise of version 3."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "result.nc")
+        long = {name: str(value) for name, value in dataset.attrs.items() if _too_long(value)}
         try:
-            dataset.to_netcdf(path)
-        except (ValueError, TypeError, ImportError) as error:
+            dataset.assign_attrs(long).to_netcdf(path)
+        except (ValueError, TypeError, KeyError, ImportError) as error:
             if any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4"))):
                 raise
             reason = str(error).partition(". ")[0]
@@ -148,3 +157,8 @@ def _netcdf(dataset: xarray.Dataset) -> bytes:
                 f"netCDF 3 cannot hold this result ({reason}); netCDF 4 can: python -m pip install h5netcdf"
             ) from error
         return path.read_bytes()
+
+
+def _too_long(value: Any) -> bool:
+    """Whether an attribute, such as a seed, is a whole number that no netCDF file has room for."""
+    return isinstance(value, int) and abs(value) >= 2**63

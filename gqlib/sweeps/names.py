@@ -205,7 +205,7 @@ def look_up(kind: str, name: str, allow: Collection[str] = ()) -> Callable[..., 
     module, _, attribute = path.partition(":")
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         here = " (workers cannot import a script or a notebook: put it into a module)" if module == "__main__" else ""
         raise SweepError(f"cannot find {path!r}: {error}{here}") from error
     return found

@@ -51,6 +51,7 @@ __all__ = ["OwnSetting", "coin", "own_runs", "own_setting", "own_study", "run_st
 
 _RUNNER = "own study"
 _TAKEN = {"LATER", "fields", "function", "imported", "key", "run", "setting"}  # a setting or a result has these
+_IN_RESULTS = {"function", "key", "run", "setting"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,13 +155,25 @@ def own_runs(setting: OwnSetting, runs: int, seed: int, *, first_run: int) -> Ar
             returned = function(seeds.generator(seed, run, seeds.TRAJECTORY), **setting.fields)
         if not isinstance(returned, Mapping) or not returned:
             raise SweepError(f"{setting!r} returned {check.brief(returned)}; expected numbers by name, in a dict")
-        arrays = {name: np.asarray(value) for name, value in returned.items()}
+        arrays = {name: _returned(setting, name, value) for name, value in returned.items()}
         arrays.setdefault("diverged", np.asarray(any(map(_beyond, arrays.values()))))
         made.append(arrays)
         shapes = [{name: array.shape for name, array in one.items()} for one in (made[0], arrays)]
         if shapes[0] != shapes[1]:
             raise SweepError(f"{setting!r} returned shapes {shapes[1]} in run {run}, and {shapes[0]} before")
     return {name: np.stack([one[name] for one in made]) for name in made[0]}
+
+
+def _returned(setting: OwnSetting, name: Any, value: Any) -> NDArray[Any]:
+    """What a function returned under a name, if a result can hold it beside the fields of the setting."""
+    if name in _IN_RESULTS or name in setting.fields:
+        raise SweepError(f"{setting!r} returned {name!r}, which the result has already; expected another name")
+    if np.ma.is_masked(value):
+        raise SweepError(f"{setting!r} returned {name!r} with masked entries; expected numbers, or NaN")
+    array = np.asarray(value)
+    if name == "diverged" and not (array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all()):
+        raise SweepError(f"{setting!r} returned diverged {check.brief(value)}; expected True or False")
+    return array
 
 
 def _beyond(array: NDArray[Any]) -> bool:

@@ -95,6 +95,9 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
         for name in varied
     }
     about = {name: getattr(experiment, name) for name in _ABOUT}
+    twice = sorted({"setting", "key", *labels} & {*variables, *shared})
+    if twice:
+        raise SweepError(f"{experiment.function!r} returned {twice[0]!r}, which a result has; expected another name")
     result = xarray.Dataset(
         variables,
         coords=labels | shared | {"key": ("setting", np.array([setting.key for setting in experiment.settings]))},
@@ -154,7 +157,8 @@ def _complete(dataset: xarray.Dataset) -> xarray.Dataset:
     for name, array in dataset.data_vars.items():
         if str(name).endswith("_sum") and array.dtype.kind in "iuf" and sizes.get("run") and "run" not in array.dims:
             counted = dataset["counted"].where(dataset["counted"] > 0) if "counted" in dataset else sizes["run"]
-            means[f"{str(name).removesuffix('_sum')}_mean"] = array / counted
+            if set(getattr(counted, "dims", ())) <= set(array.dims):  # a mean for each sum, and no table of all by all
+                means[f"{str(name).removesuffix('_sum')}_mean"] = array / counted
     added = dataset.assign_coords({name: (name, value) for name, value in coords.items() if name not in known})
     return added.assign({name: value for name, value in means.items() if name not in known})
 
@@ -170,6 +174,8 @@ def _essential(dataset: xarray.Dataset) -> xarray.Dataset:
 
 def _label(value: object) -> bool | int | float | str:
     value = as_python(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:  # too long for an array of numbers
+        return str(value)
     return value if isinstance(value, bool | int | float | str) else canonical_json(value)
 
 
@@ -248,7 +254,7 @@ def recompute(
     >>> bool((theta[0] == data["theta"].values[0, 1]).all())
     True
     """
-    check.labelled("dataset", dataset, "key")
+    _check_keys(dataset)
     setting = check.integer("setting", setting, low=0, high=dataset.sizes["setting"] - 1)
     first_run, runs = check.integer("first_run", first_run, low=0), check.integer("runs", runs, low=1)
     about = _about(dataset)
@@ -260,6 +266,13 @@ def recompute(
     task = Task(current("runner", about["function"]), remade, first_run, runs, about["seed"], about["version"])
     kept: dict[str, Labelled] = summary(task.compute())
     return kept
+
+
+def _check_keys(dataset: xarray.Dataset) -> None:
+    """Refuse what is no result, or has not one key for each setting."""
+    check.labelled("dataset", dataset, "key")
+    if dataset["key"].dims != ("setting",) or not dataset.sizes["setting"]:
+        raise SweepError(f"the result has keys of shape {dataset['key'].shape}; it should have one for each setting")
 
 
 def _about(dataset: xarray.Dataset) -> dict[str, Any]:
@@ -329,8 +342,10 @@ def verify_sample(
     >>> verify_sample(data, 2, np.random.default_rng(0))  # two runs: 51·2 weights and a flag each
     206
     """
-    check.labelled("dataset", dataset, "key")
+    _check_keys(dataset)
     check.generator("rng", rng)
+    if not dataset.sizes.get("run"):
+        raise SweepError("the result has no runs; there should be some to compare")
     runs, compared = check.integer("runs", runs, low=1, high=check.ROOM), 0
     if workers.IN_PAGE:
         warnings.warn(f"none of {runs} runs is recomputed in a page: it could take minutes", stacklevel=2)
@@ -341,10 +356,23 @@ def verify_sample(
         for name, (dims, made) in recompute(dataset, setting, run, allow=allow).items():
             if dims[:1] != ("run",):
                 continue
-            if not np.array_equal(made[0], dataset[name].values[setting, run]):
+            if not _equal(made[0], _kept_of(dataset, name, setting, run)):
                 raise ValueError(f"dataset has another {name} in setting {setting}, run {run} than this code gives")
             compared += made[0].size
     return compared
+
+
+def _kept_of(dataset: xarray.Dataset, name: str, setting: int, run: int) -> NDArray[Any]:
+    """What a result has of one run."""
+    if name not in dataset.variables or dataset[name].dims[:2] != ("setting", "run"):
+        raise ValueError(f"dataset has no {name} for each setting and run; it should have what this code keeps")
+    return np.asarray(dataset[name].values[setting, run])
+
+
+def _equal(made: NDArray[Any], stored: NDArray[Any]) -> bool:
+    """Whether numbers are the same, and NaN where the others are: a run that diverged is data."""
+    same = made.shape == stored.shape and (made == stored) | ((made != made) & (stored != stored))
+    return bool(np.all(same))
 
 
 def save_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> Path:
@@ -409,6 +437,9 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
         raise DamagedFile(Path(path), "holds no dataset")
     try:
         coords = set(header["coords"])
+        for name, dims in header["dims"].items():
+            if len({str(dim) for dim in dims if isinstance(dim, str)}) < len(dims):
+                raise ValueError(f"{name!r} has the dimensions {check.brief(dims)}")
         labelled = {name: (tuple(dims), arrays[name]) for name, dims in header["dims"].items()}
         return _complete(
             xarray.Dataset(

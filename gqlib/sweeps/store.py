@@ -27,6 +27,7 @@ import os
 import re
 import secrets
 import time
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -57,6 +58,12 @@ _MEMBER = re.compile(rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy")  # no way out of 
 _ENCRYPTED = 0x1  # zip's flag
 _KINDS = "biufcSU"  # numbers, booleans and fixed-width strings
 LARGEST_CONTENT = 2**32  # bytes in an archive's members; the largest result here takes a few megabytes
+LARGEST_HEADER = 2**26  # bytes; as objects they take twenty times as much, and the longest here has 300 kB
+LONGEST_EMPTY = 10**6  # an array without entries costs nothing, and whoever numbers its rows would pay for it
+# What reading the first lines of an ``.npy`` member can raise: they are Python's notation for a dict.
+_UNREADABLE = (
+    ValueError, TypeError, OverflowError, RecursionError, SyntaxError, MemoryError, tokenize.TokenError
+)  # fmt: skip
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -133,7 +140,10 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, compa
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.comment = b"0" * _DIGEST_LENGTH
-        archive.writestr(_member(_HEADER, method), canonical_json(dict(header)))
+        text = canonical_json(dict(header))
+        if len(text) > LARGEST_HEADER:
+            raise ValueError(f"header has {len(text)} bytes as JSON; it should have at most {LARGEST_HEADER}")
+        archive.writestr(_member(_HEADER, method), text)
         for name in sorted(arrays):
             archive.writestr(_member(f"{name}.npy", method), _npy(name, arrays[name]))
     body = buffer.getvalue()[:-_DIGEST_LENGTH]
@@ -152,6 +162,12 @@ def check_storable(name: Any, array: NDArray[Any]) -> None:
         raise ValueError(f"arrays has the name {check.brief(name)}; it should be text without / \\ : and NUL")
     if array.dtype.kind not in _KINDS:
         raise ValueError(f"arrays has {name!r} of dtype {array.dtype}; expected numbers, booleans or strings")
+    if _long_and_empty(array.shape):
+        raise ValueError(f"arrays has {name!r} of shape {array.shape}; without entries it should have shorter axes")
+
+
+def _long_and_empty(shape: tuple[int, ...]) -> bool:
+    return 0 in shape and max(shape) > LONGEST_EMPTY
 
 
 def _npy(name: str, array: NDArray[Any]) -> bytes:
@@ -182,9 +198,8 @@ def unpack(data: bytes) -> tuple[Header, Arrays]:
             members = _members(archive)
     except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, UnicodeError, MemoryError) as error:
         raise ValueError(f"the data is no archive of ours: {error or type(error).__name__}") from error
-    return _header(members.pop(_HEADER, b"")), {
-        name.removesuffix(".npy"): _array(name, member) for name, member in members.items()
-    }
+    header = _header(members.pop(_HEADER, b""))
+    return header, {name.removesuffix(".npy"): _array(name, members.pop(name)) for name in list(members)}
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
@@ -197,6 +212,8 @@ def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
     if sum(info.file_size for info in infos) > LARGEST_CONTENT:
         raise ValueError(f"the archive would unpack to more than {LARGEST_CONTENT} bytes")
     for info in infos:
+        if info.filename == _HEADER and info.file_size > LARGEST_HEADER:
+            raise ValueError(f"the header would unpack to more than {LARGEST_HEADER} bytes")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_BZIP2) or info.flag_bits & _ENCRYPTED:
             raise ValueError(f"the member {info.filename!r} is encrypted or compressed in another way than by pack")
     return {info.filename: _content(archive, info) for info in infos}
@@ -237,11 +254,11 @@ def _array(name: str, member: bytes) -> NDArray[Any]:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
         if dtype.kind not in _KINDS or dtype.itemsize == 0 or fortran or any(size < 0 for size in shape):
             raise ValueError(f"it announces {dtype} of shape {shape}")
-        body = member[file.tell() :]
-        if len(body) != dtype.itemsize * math.prod(shape):
+        body = memoryview(member)[file.tell() :]
+        if len(body) != dtype.itemsize * math.prod(shape) or _long_and_empty(shape):
             raise ValueError(f"it announces {dtype} of shape {shape} and has {len(body)} bytes")
         return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
-    except (ValueError, TypeError, OverflowError, RecursionError, SyntaxError, MemoryError) as error:
+    except _UNREADABLE as error:
         raise ValueError(f"the member {name!r} is no array: {' '.join(str(error).split())}") from error
 
 
@@ -339,6 +356,8 @@ def _bytes(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():
             raise DamagedFile(path, "cannot be read: it is no regular file")
+        if path.stat().st_size > 2 * LARGEST_CONTENT:
+            raise DamagedFile(path, f"cannot be read: it has more than {2 * LARGEST_CONTENT} bytes")
         return path.read_bytes()
     except FileNotFoundError:
         raise

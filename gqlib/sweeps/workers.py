@@ -130,10 +130,12 @@ def _handed_over(tasks: Mapping[int, Work], workers: int, handed: list[int]) -> 
             yield joblib.delayed(_outcome_elsewhere)(index, task, os.getpid())
 
     # One task per batch: a finished task is handed over, and stored, before the next one starts.
-    parallel = joblib.Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered")
-    with _interrupts_held():
-        outcomes = parallel(calls())
-    with _closing_quietly(outcomes):
+    own = {"initializer": _follow, "initargs": (os.getpid(),)}  # what the processes do first
+    parallel = joblib.Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered", **own)
+    with contextlib.ExitStack() as opened:
+        with _interrupts_held():
+            outcomes = parallel(calls())
+            opened.enter_context(_closing_quietly(outcomes))
         for index, outcome in outcomes:  # noqa: UP028 ("yield from" would close them without the silence)
             yield index, outcome
 
@@ -222,7 +224,15 @@ def _outcome(index: int, task: Work, caught: tuple[type[BaseException], ...]) ->
     try:
         return index, task.compute()
     except caught as error:
-        return index, Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+        return index, Failure(f"{type(error).__name__}: {_text_of(error)}", traceback.format_exc())
+
+
+def _text_of(error: BaseException) -> str:
+    """What an exception says, if it can: a user's own may fail at that, too."""
+    try:
+        return str(error)
+    except Exception as other:
+        return f"it has no text, which raised {type(other).__name__}"
 
 
 def _outcome_elsewhere(index: int, task: Work, parent: int | None) -> tuple[int, Arrays | Failure]:
@@ -241,7 +251,7 @@ def _follow(parent: int) -> None:
             time.sleep(_LOOK_EVERY)
         os._exit(1)
 
-    if os.getppid() == parent:  # not if a test or another backend computes in the same process
+    if os.getpid() != parent:  # not if another backend computes in the same process
         threading.Thread(target=watch, name="gqlib-parent", daemon=True).start()
 
 
