@@ -20,6 +20,7 @@ from gqlib.domains import baird_star, boyan_chain, cart_pole, five_state_walk, m
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import run
 from gqlib.evaluation import PredictionSetting, run_prediction
+from gqlib.experiments import load_experiment
 from gqlib.learners.corrected import CorrectedProblem
 from gqlib.optimal import policy_iteration
 
@@ -285,3 +286,15 @@ def test_what_does_not_change_says_what_it_is():
         del mdp.gamma
     with pytest.raises(AttributeError, match=r"^FiniteMDP does not change"):
         mdp.gamma = 0.5
+
+
+def test_an_experiment_is_shown_by_its_size_and_what_varies():
+    table2 = load_experiment("table2")
+    assert repr(table2) == "Experiment('table2', 612 settings, 300 runs each, seed=2019)"
+    single = dataclasses.replace(table2, settings=table2.settings[:1], runs=1)
+    assert repr(single) == "Experiment('table2', 1 setting, 1 run each, seed=2019)"
+    shown = table2._repr_html_()
+    assert "settings</th><td>612<" in shown
+    assert "alpha</th><td>0.001, 0.002<" in shown
+    assert "sigma</th><td>0, 0.02, 0.04, 0.06, 0.08, 0.1, ...<" in shown
+    assert "tilings" not in shown  # which is the same in all

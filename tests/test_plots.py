@@ -99,23 +99,32 @@ def test_lists_of_the_settings_label_a_dimension() -> None:
 
 def test_too_much_for_a_figure_is_refused_with_what_to_choose() -> None:
     data = study(sigma=[0.0, 1.0] * 30, name=[str(k // 2) for k in range(60)])
-    with pytest.raises(ValueError, match="in 30 panels, one for each name; choose some, for example name=0"):
+    wanted = r"in 30 panels, one for each name; choose some, for example name=0 \(in gq plot: --where name=0\)$"
+    with pytest.raises(ValueError, match=wanted):
         plot_result(data, "values")
     assert plot_result(data).axes[0].get_ylabel() == "score"  # which is enough for one figure
     with pytest.raises(ValueError, match=r"variable is 'none'; .*score"):
         plot_result(data, "none")
     cube = xarray.Dataset({"mspbe": (("setting", "sigma", "alpha"), np.ones((1, 2, 2)))})
-    with pytest.raises(ValueError, match="by sigma and alpha; choose values of all but one"):
+    with pytest.raises(ValueError, match=r"by sigma and alpha; choose values of all but one .*--where sigma=0\)$"):
         plot_result(cube)
 
 
+def test_what_was_measured_is_drawn_rather_than_what_diverged() -> None:
+    data = study(alpha=[0.1, 0.2]).rename(score="error").drop_vars("values")
+    both = xarray.Dataset({"diverged": data["error"] > 1e3, "error": data["error"]})
+    assert plot_result(both).axes[0].get_ylabel() == "error"
+    assert plot_result(both, "diverged").axes[0].get_ylabel() == "diverged"
+    assert plot_result(both[["diverged"]]).axes[0].get_ylabel() == "diverged"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "variable", "number"), [("fig4", "mean", 12), ("table2", "score", 4)])
-def test_the_committed_results_are_drawn(name: str, variable: str, number: int) -> None:
+@pytest.mark.parametrize(("name", "label", "number"), [("fig4", "mean steps per episode", 12), ("table2", "score", 4)])
+def test_the_committed_results_are_drawn(name: str, label: str, number: int) -> None:
     result = load_results(RESULTS / f"{name}.npz")
     found = panels(plot_result(result))
     assert len(found) == number
-    assert next(iter(found.values())).get_ylabel() == variable
+    assert next(iter(found.values())).get_ylabel() == label
 
 
 def band(axes: Any, curve: int = 0) -> Any:

@@ -28,7 +28,8 @@ __all__ = ["plot_result"]
 
 Frame = Any  # a table of pandas
 
-# What is drawn unless another variable is asked for: the first of these that a result has, or its first one.
+# What is drawn unless another variable is asked for: the first of these that a result has, or its first one that does
+# not only say which runs diverged.
 PREFERRED = ("mean", "score", "mspbe_mean", "mspbe", "size", "lengths", "values")
 MOST_PANELS = 24
 SPAN = 1000.0  # the ratio of the largest to the smallest value from which an axis is logarithmic
@@ -64,10 +65,12 @@ def plot_result(dataset: xarray.Dataset, variable: str = "") -> Figure:
     check.instance("variable", variable, str)
     if {"steps_total", "steps_last", "episodes", "run"} <= {*dataset.variables, *dataset.sizes}:
         dataset = with_scores(dataset)
+        if "mean" in dataset:
+            dataset["mean"].attrs["long_name"] = "mean steps per episode"
     known = [str(name) for name, array in dataset.data_vars.items() if "setting" in array.dims]
     if variable or not known:
         return _figure(dataset, check.choice("variable", variable, known))
-    *first, last = [name for name in PREFERRED if name in known] or known[:1]
+    *first, last = [name for name in PREFERRED if name in known] or sorted(known, key="diverged".__eq__)[:1]
     for name in first:
         with contextlib.suppress(ValueError):  # too much for one figure: what comes next has fewer dimensions
             return _figure(dataset, name)
@@ -78,11 +81,12 @@ def _figure(dataset: xarray.Dataset, variable: str) -> Figure:
     centre, half, lost = _averaged(dataset, variable)
     axis = [str(dim) for dim in centre.dims if dim != "setting"]
     if len(axis) > 1:
-        raise ValueError(f"variable is {variable!r}, by {' and '.join(axis)}; choose values of all but one of these")
+        chosen = f"choose values of all but one of these (in gq plot: --where {axis[0]}=0)"
+        raise ValueError(f"variable is {variable!r}, by {' and '.join(axis)}; {chosen}")
     frame = centre.to_dataset(name="middle").assign(half=half).to_dataframe().reset_index()
     fields = _fields(dataset, frame)
     x = axis[0] if axis else fields.pop(0)
-    figure: Figure = _drawn(frame, x, fields, variable)
+    figure: Figure = _drawn(frame, x, fields, variable, dataset[variable].attrs.get("long_name", variable))
     figure.suptitle(lost, fontsize=10)
     return figure
 
@@ -138,14 +142,15 @@ def _groups(frame: Frame, names: list[str]) -> list[tuple[tuple[Any, ...], Frame
     return list(frame.groupby(names, sort=False)) if names else [((), frame)]
 
 
-def _drawn(frame: Frame, x: str, fields: list[str], variable: str) -> Any:
+def _drawn(frame: Frame, x: str, fields: list[str], variable: str, label: str) -> Any:
     """The first field makes the curves, the others the panels."""
     lines, rest = fields[:1], fields[1:]
     panels = _groups(frame, rest)
     if len(panels) > MOST_PANELS:
+        example = f"{rest[0]}={frame[rest[0]].iloc[0]}"
         raise ValueError(
             f"variable is {variable!r}, in {len(panels)} panels, one for each {', '.join(rest)}; "
-            f"choose some, for example {rest[0]}={frame[rest[0]].iloc[0]}"
+            f"choose some, for example {example} (in gq plot: --where {example})"
         )
     across = min(len(panels), 4)
     down = -(-len(panels) // across)
@@ -168,7 +173,7 @@ def _drawn(frame: Frame, x: str, fields: list[str], variable: str) -> Any:
         ax.set_xlabel(x)
         ax.xaxis.set_tick_params(labelbottom=True)
     for ax in axes[:, 0]:
-        ax.set_ylabel(variable)
+        ax.set_ylabel(label)
     if lines:
         _explained(figure, axes, frame[lines[0]], lines[0])
     return figure

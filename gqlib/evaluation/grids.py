@@ -31,7 +31,7 @@ from gqlib._validate import Array
 from gqlib.evaluation.measures import half_square, inverse_of_m, mixture_value
 from gqlib.evaluation.run import measured_problem, prepare, truth_of
 from gqlib.evaluation.setting import LEARNERS, PredictionSetting
-from gqlib.learners.sigma import DRAWN
+from gqlib.learners.sigma import DRAWN, Drawn
 from gqlib.sweeps.results import Labelled
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
@@ -81,7 +81,7 @@ class GridSetting(Setting):
     learner: str = "gq"
     lam: float = 0.0
     noise: float = 0.0
-    drawn: str = "step"
+    drawn: Drawn = "step"
     steps: int = 1000
     kept: int = 20
     ramp_to: float | None = None

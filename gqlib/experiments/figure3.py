@@ -41,7 +41,7 @@ from gqlib import _validate as check
 from gqlib.evaluation import PredictionSetting
 from gqlib.evaluation.grids import GridSetting
 from gqlib.evaluation.setting import LEARNERS
-from gqlib.learners.sigma import MEANS, NOISE
+from gqlib.learners.sigma import DRAWN, MEANS, NOISE, Drawn
 from gqlib.sweeps.setting import plain
 from gqlib.sweeps.store import canonical_json
 from gqlib.sweeps.sweep import Experiment
@@ -114,7 +114,7 @@ class Panel:
     options: tuple[tuple[str, Any], ...]
     steps: int
     readings: tuple[str, ...]
-    drawn: tuple[str, ...] = ("step", "run")  # without episodes, a draw per episode is a draw per run
+    drawn: tuple[Drawn, ...] = ("step", "run")  # without episodes, a draw per episode is a draw per run
 
     def fields(self, reading: str) -> dict[str, Any]:
         """What the settings of a panel share."""
@@ -123,12 +123,11 @@ class Panel:
 
 
 _THREE, _TWO = ("literal", "expected", "stacked"), ("literal", "expected")
-_EPISODES = ("step", "episode", "run")
 PANELS: Mapping[str, Panel] = {
     "Baird, printed": Panel("baird_star", (("features", "printed"),), 1000, _THREE),
     "Baird, classical": Panel("baird_star", (("features", "classical"),), 1000, _THREE),
-    "Boyan, printed": Panel("boyan_chain", (("terminal_features", "printed"),), 2000, _TWO, _EPISODES),
-    "Boyan, end at zero": Panel("boyan_chain", (("terminal_features", "zero"),), 2000, _TWO, _EPISODES),
+    "Boyan, printed": Panel("boyan_chain", (("terminal_features", "printed"),), 2000, _TWO, DRAWN),
+    "Boyan, end at zero": Panel("boyan_chain", (("terminal_features", "zero"),), 2000, _TWO, DRAWN),
     "Cart-pole, printed": Panel("cart_pole", (("features", "printed"),), 10_000, _TWO),
     "Cart-pole, scaled": Panel("cart_pole", (("features", "public"),), 10_000, _TWO),
 }
@@ -425,7 +424,7 @@ def baselines(panel: str, reading: str) -> dict[str, PredictionSetting]:
     return found
 
 
-def family_setting(panel: str, reading: str, drawn: str) -> GridSetting:
+def family_setting(panel: str, reading: str, drawn: Drawn) -> GridSetting:
     """The paper's 49 dynamic σ between the two fixed ends, at step sizes that all of them share.
 
     Examples

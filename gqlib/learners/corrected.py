@@ -27,7 +27,7 @@ Everything needs coverage: μ(a|s) > 0 where π(a|s) > 0. Other c, with the expe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,7 +53,8 @@ __all__ = [
 ]
 
 VARIANTS = ("paper", "corrected", "expected", "weighted", "maei")
-TRACES = ("uncorrected", "weighted")
+Trace = Literal["uncorrected", "weighted"]
+TRACES = get_args(Trace)
 
 
 def importance_ratios(mu: ArrayLike, pi: ArrayLike) -> Array:
@@ -199,7 +200,7 @@ class CorrectedProblem(ExpectedErrorProblem):
     """
 
     @classmethod
-    def of(cls, problem: PredictionProblem, trace: str = "uncorrected") -> CorrectedProblem:
+    def of(cls, problem: PredictionProblem, trace: Trace = "uncorrected") -> CorrectedProblem:
         """The corrected view of a problem on pairs.
 
         Parameters

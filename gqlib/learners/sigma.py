@@ -15,6 +15,7 @@ It uses one number per step however often σ is drawn, so that schedules share t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +25,8 @@ from gqlib._validate import Array
 
 __all__ = ["DRAWN", "MEANS", "NOISE", "Schedule", "SigmaFields", "dynamic", "family", "ramp"]
 
-DRAWN = ("step", "episode", "run")
+Drawn = Literal["step", "episode", "run"]
+DRAWN = get_args(Drawn)
 NOISE = 0.01  # standard deviation of the paper's dynamic σ
 # 0.02, 0.04, …, 0.98: each the double nearest to its decimal.
 MEANS = tuple(k / 50 for k in range(1, 50))
@@ -66,7 +68,7 @@ class Schedule:
 
     mean: float
     noise: float = 0.0
-    drawn: str = "step"
+    drawn: Drawn = "step"
     clipped: bool = False
     ramp_to: float | None = None
     decay: float = 1.0
@@ -158,7 +160,7 @@ class SigmaFields:
 
     sigma: float = 0.5
     sigma_noise: float = 0.0
-    sigma_drawn: str = "step"
+    sigma_drawn: Drawn = "step"
     sigma_clipped: bool = False
     sigma_decay: float = 1.0
 
@@ -194,7 +196,7 @@ def _episode(stops: NDArray[np.bool_]) -> NDArray[np.intp]:
     return np.concatenate([[0], np.cumsum(stops[:-1])])
 
 
-def dynamic(mean: float, *, drawn: str = "step", clipped: bool = False) -> Schedule:
+def dynamic(mean: float, *, drawn: Drawn = "step", clipped: bool = False) -> Schedule:
     """The paper's σ ~ N(mean, 0.01²).
 
     Examples
@@ -206,7 +208,7 @@ def dynamic(mean: float, *, drawn: str = "step", clipped: bool = False) -> Sched
     return Schedule(mean, noise=NOISE, drawn=drawn, clipped=clipped)
 
 
-def family(*, drawn: str = "step", clipped: bool = False) -> tuple[Schedule, ...]:
+def family(*, drawn: Drawn = "step", clipped: bool = False) -> tuple[Schedule, ...]:
     """The 49 dynamic σ of the paper's range, m = 0.02, 0.04, …, 0.98, as one experiment each.
 
     Examples
@@ -218,7 +220,7 @@ def family(*, drawn: str = "step", clipped: bool = False) -> tuple[Schedule, ...
     return tuple(dynamic(mean, drawn=drawn, clipped=clipped) for mean in MEANS)
 
 
-def ramp(*, drawn: str = "step", clipped: bool = False) -> Schedule:
+def ramp(*, drawn: Drawn = "step", clipped: bool = False) -> Schedule:
     """The paper's range within one run: m from 0.02 to 0.98, each value for a 49th of the run.
 
     Examples

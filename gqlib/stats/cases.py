@@ -15,6 +15,8 @@ standard deviation 0.24, against 0.07 for 49 independent trials: all of them mee
 unlucky end moves every count.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Literal, NamedTuple

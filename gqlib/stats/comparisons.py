@@ -10,6 +10,8 @@ band of Dvoretzky, Kiefer and Wolfowitz (constant by Massart, 1990), which holds
 dependence: the k-th smallest p-value is multiplied by m - k + 1, and the products are made increasing.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

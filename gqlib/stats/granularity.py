@@ -10,6 +10,8 @@ A test of single cells can fail for a harmless reason: a cell may have been set 
 the column adds up. :func:`grim_counts` therefore looks at a whole column, with or without one such cell.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import product

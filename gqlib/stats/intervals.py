@@ -12,6 +12,8 @@ Beta(n + 1 - 2r, 2r), whatever the continuous law of the runs (S. Wilks, 1941). 
 interval for the variance, from sums of powers.
 """
 
+from __future__ import annotations
+
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
+from gqlib._objects import html_table
 from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
@@ -44,6 +45,7 @@ logger = logging.getLogger(__name__)
 
 MOST_RUNS = 10**6  # names in the store allow six digits for the first run
 MOST_SHOWN = 5  # failures in a message; all of them are written down
+MOST_VALUES = 6  # of a field, in a notebook
 MOST_WORKERS = 1024  # beyond any machine; more is a slip
 _NAME = re.compile(r"([0-9a-f]{24})-([0-9]{6})-([1-9][0-9]{0,6})")  # of a task in the store
 
@@ -139,7 +141,7 @@ class Task:
         return arrays
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Experiment:
     """A sweep as data.
 
@@ -177,6 +179,8 @@ class Experiment:
     [(0.0, 0, 2), (1.0, 0, 2), (0.0, 2, 2), (1.0, 2, 2), (0.0, 4, 1), (1.0, 4, 1)]
     >>> len(sweep.with_runs(2).tasks_of(settings[0])), len(sweep.with_fields(alpha=[0.1, 0.2]).settings)
     (1, 4)
+    >>> sweep
+    Experiment('ends', 2 settings, 5 runs each, seed=7)
     """
 
     name: str
@@ -210,6 +214,23 @@ class Experiment:
                 f"settings of {self.name!r} are {len(keys)}, {len(set(keys))} of them different; "
                 "there should be at least one, and all different"
             )
+
+    def __repr__(self) -> str:
+        counts = {"setting": len(self.settings), "run": self.runs}
+        told = ", ".join(f"{count} {noun}{'s' * (count > 1)}" for noun, count in counts.items())
+        return f"Experiment({self.name!r}, {told} each, seed={self.seed})"
+
+    def _repr_html_(self) -> str:
+        values: dict[str, dict[str, None]] = {}
+        for setting in self.settings:
+            for name, value in plain(setting).items():
+                values.setdefault(name, {})[f"{value:g}" if isinstance(value, float) else str(value)] = None
+        rows: list[tuple[str, object]] = [("title", self.title), ("settings", len(self.settings))]
+        rows += [("runs of each", self.runs), ("seed", self.seed), ("runner", self.function)]
+        for name, found in values.items():
+            shown = [*list(found)[:MOST_VALUES], *["..."] * (len(found) > MOST_VALUES)]
+            rows += [(name, ", ".join(shown))] * (len(found) > 1)
+        return html_table(f"Experiment {self.name}", rows)
 
     def with_runs(self, runs: int | None) -> Experiment:
         """Return the same experiment with another number of runs (None: no change)."""
