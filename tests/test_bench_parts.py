@@ -7,8 +7,10 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -20,11 +22,26 @@ from gqlib.bench import agents, costs, general, matrices, peers, plain, predicti
 from gqlib.bench import engine as bench
 from gqlib.bench.timing import least_seconds
 from gqlib.control import ControlSetting
+from gqlib.control.engine import streams_of
 from gqlib.control.tile_tables import tile_table
 from gqlib.domains import mountain_car as car
 from gqlib.engine import EngineSetting
 from gqlib.experiments.today_control import ROWS
 from gqlib.learners import gq_step
+
+
+@pytest.fixture
+def encodings(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The encodings that files are written in: what is written must not depend on the language of the machine."""
+    noted: list[Any] = []
+    write = Path.write_text
+
+    def noting(path: Path, text: str, encoding: str | None = None) -> int:
+        noted.append(encoding)
+        return write(path, text, encoding="utf-8")
+
+    monkeypatch.setattr(Path, "write_text", noting)
+    return noted
 
 
 class Clock:
@@ -417,7 +434,9 @@ def test_an_unknown_peer_and_a_bad_path_are_named() -> None:
         peers.write_peers(3, 1)
 
 
-def test_peers_are_written_relative_to_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_peers_are_written_relative_to_the_engine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, encodings: list[Any]
+) -> None:
     asked: list[Any] = []
     times = {"engine, Sarsa(λ)": 80.0, "agent": 1000.0, "gymnax": 4.444}
     monkeypatch.setattr(
@@ -427,6 +446,7 @@ def test_peers_are_written_relative_to_the_engine(monkeypatch: pytest.MonkeyPatc
     path = tmp_path / "peers.json"
     assert peers.write_peers(path, 5, print) == path
     assert asked == [(5, print)]
+    assert encodings == ["utf-8"]
     text = path.read_text(encoding="utf-8")
     assert text.startswith('{\n  "measured": "2001-02",\n  "versions": {\n    "gymnax": "1"\n')
     assert "Sarsa(λ)" in text
@@ -490,7 +510,9 @@ def test_learners_of_the_chapter_are_at_one_setting_each() -> None:
     assert list(settings) == list(firsts.values())
 
 
-def test_costs_are_written_with_two_decimals(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_costs_are_written_with_two_decimals(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, encodings: list[Any]
+) -> None:
     asked: list[Any] = []
     found = {"Sarsa(λ)": 1.0, "a": 1.23456, "b": None}
     monkeypatch.setattr(costs, "costs", lambda *given: asked.append(given) or found)
@@ -498,6 +520,7 @@ def test_costs_are_written_with_two_decimals(monkeypatch: pytest.MonkeyPatch, tm
     path = tmp_path / "costs.json"
     assert costs.write_costs(path, 5, print) == path
     assert asked == [(5, print)]
+    assert encodings == ["utf-8"]
     text = path.read_text(encoding="utf-8")
     assert text.startswith('{\n  "measured": "2001-02",\n  "repeats": 5,\n  "setting": {\n')
     assert text.endswith('  "relative": {\n    "Sarsa(λ)": 1.0,\n    "a": 1.23,\n    "b": null\n  }\n}\n')
@@ -642,6 +665,16 @@ def test_loops_refuse_by_name() -> None:
             other(3)
 
 
+def test_the_loops_learn_on_the_table_of_their_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(plain, "tile_table", lambda *given: asked.append(given) or tile_table(*given))
+    monkeypatch.setattr(plain, "_numba_loop", lambda *given: 7)
+    setting = ControlSetting(p=512, tilings=4, memory="iht")
+    plain.numpy_steps(setting, 2)
+    plain.numba_steps(setting)
+    assert asked == [(512, 4, "iht")] * 2
+
+
 def test_the_numba_loop_gets_the_numbers_of_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
     monkeypatch.setattr(plain, "_numba_loop", lambda *given: asked.append(given) or 7)
@@ -696,6 +729,65 @@ def test_the_general_engine_is_handed_its_own_parts(monkeypatch: pytest.MonkeyPa
 # The rows of the benchmark
 
 
+# What each row measures: a maker of work, what it is made with, and how that differs from the base.
+WORKS = {
+    "plain bare loop": ("bare", plain.bare_steps, {}),
+    "bare loop": ("bare", None, {}),
+    "compiled": ("learning", {}),
+    "general engine, the same runs": ("general", general.CAR),
+    "plain bare loop, epsilon-greedy": ("bare", plain.bare_steps, {"target": "epsilon-greedy"}),
+    "bare loop, epsilon-greedy": ("bare", None, {"target": "epsilon-greedy"}),
+    "compiled, epsilon-greedy target": ("learning", {"target": "epsilon-greedy"}),
+    "compiled, dynamic sigma": ("learning", {"sigma_noise": 0.01}),
+    "compiled, 16 tilings": ("learning", {"tilings": 16}),
+    "compiled, p = 512": ("learning", {"p": 512}),
+    "compiled, p = 2048": ("learning", {"p": 2048}),
+    "compiled, p = 16384": ("learning", {"p": 16384}),
+    "plain Numba loop, dense, p = 512": (plain.numba_steps, {"p": 512, "episodes": 2}),
+    "plain Numba loop, dense, p = 2048": (plain.numba_steps, {"p": 2048, "episodes": 2}),
+    "plain Numba loop, dense, p = 16384": (plain.numba_steps, {"p": 16384, "episodes": 2}),
+    "general engine, mountain car": ("general", general.CLASSIC["mountain car"]),
+    "the same without learning, mountain car": ("without_learning", general.CLASSIC["mountain car"]),
+    "general engine, Acrobot": ("general", general.CLASSIC["Acrobot"]),
+    "the same without learning, Acrobot": ("without_learning", general.CLASSIC["Acrobot"]),
+    "general engine, cart-pole": ("general", general.CLASSIC["cart-pole"]),
+    "the same without learning, cart-pole": ("without_learning", general.CLASSIC["cart-pole"]),
+    "general engine, Sarsa, mountain car": ("general", general.SARSA),
+    "plain NumPy loop": (plain.numpy_steps, {}),
+    "checked reference": ("reference", {}),
+    "Gymnasium loop in Python, Sarsa": plain.gymnasium_steps,
+    "environment alone, CartPole": ("environment_alone", agents.PLACES["CartPole"]),
+    "agent, CartPole": ("agent_in", agents.PLACES["CartPole"]),
+    "plain sparse Sarsa loop, CartPole": ("plain_loop", agents.PLACES["CartPole"]),
+    "environment alone, MountainCar": ("environment_alone", agents.PLACES["MountainCar"]),
+    "agent, MountainCar": ("agent_in", agents.PLACES["MountainCar"]),
+    "plain sparse Sarsa loop, MountainCar": ("plain_loop", agents.PLACES["MountainCar"]),
+    "environment alone, Acrobot": ("environment_alone", agents.PLACES["Acrobot"]),
+    "agent, Acrobot": ("agent_in", agents.PLACES["Acrobot"]),
+    "plain sparse Sarsa loop, Acrobot": ("plain_loop", agents.PLACES["Acrobot"]),
+    "MushroomRL, mountain car": "peer",
+    "gymnax, mountain car": "peer",
+}
+
+
+def works_of(given: dict[str, Any]) -> dict[str, Any]:
+    """The works as in `WORKS`."""
+    base = asdict(bench.BASE)
+
+    def told(part: Any) -> Any:
+        if not isinstance(part, ControlSetting):
+            return part
+        return {name: value for name, value in asdict(part).items() if value != base[name]}
+
+    parts = {name: (work.func, *work.args) if isinstance(work, partial) else work for name, work in given.items()}
+    return {
+        name: tuple(sorted((told(part) for part in work), key=lambda part: isinstance(part, dict)))
+        if isinstance(work, tuple)
+        else work
+        for name, work in parts.items()
+    }
+
+
 def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every time is another, so a ratio of two others than it says would show."""
     numbers = iter(range(2, 1000))
@@ -704,20 +796,21 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     def times(works: dict[str, Any], repeats: int) -> dict[str, float]:
         found = {name: float(next(numbers)) for name in works}
         made.update(found)
+        given.update(works)
         asked.update(dict.fromkeys(works, repeats))
         return found
 
     asked: dict[str, int] = {}
+    given: dict[str, Any] = {}
     more: dict[str, Any] = {}
-    loops: list[Any] = []
     monkeypatch.setattr(bench, "side_by_side", times)
-    monkeypatch.setattr(bench, "bare", lambda setting, loop=None: loops.append((setting.target, loop)))
-    for name in ("learning", "reference"):
-        monkeypatch.setattr(bench, name, lambda setting: None)
-    for module, names in ((general, ("general", "without_learning")), (agents, ("environment_alone", "agent_in"))):
+    monkeypatch.setattr(bench, "bare", lambda setting, loop=None: ("bare", setting, loop))
+    for module, names in {
+        bench: ("learning", "reference"), general: ("general", "without_learning"),
+        agents: ("environment_alone", "agent_in", "plain_loop"),
+    }.items():  # fmt: skip
         for name in names:
-            monkeypatch.setattr(module, name, lambda given: None)
-    monkeypatch.setattr(agents, "plain_loop", lambda given: None)
+            monkeypatch.setattr(module, name, lambda what, name=name: (name, what))
     monkeypatch.setattr(peers, "loop_of", lambda name: ("peer", f"version of {name}"))
     monkeypatch.setattr(bench, "two_workers", lambda few: more.update(workers=few) or 1.2)
     monkeypatch.setattr(bench, "two_copies", lambda few: more.update(copies=few) or 1.5)
@@ -728,7 +821,6 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     rows: list[tuple[str, str, float]] = []
     result = bench.measure(5, lambda *row: rows.append(row))
     assert result["times"] == made
-    assert loops == [(target, loop) for target in ("greedy", "epsilon-greedy") for loop in (plain.bare_steps, None)]
     long = ("plain N", "plain sparse", "checked", "Gymnasium loop", "compiled, p =", "MushroomRL", "gymnax")
     assert asked == {name: 3 if name.startswith(long) else 5 for name in made}
     wanted = {
@@ -763,11 +855,14 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     }  # fmt: skip
     assert result["ratios"] == pytest.approx({k: made[a] / made[b] for k, (a, b) in wanted.items()} | others)
     assert more == {"workers": 3, "copies": 3}
+    assert works_of(given) == WORKS
     assert result["flush"] == ["flushed"]
     assert result[bench.OPENING] == 1.5
     assert rows[-2:] == [("flush", "a", 1.0), ("open", bench.OPENING, 1.5)]
     assert result["engine_version"] == bench.ENGINE_VERSION
     assert result["peers"] == {name: f"version of {name}" for name in ("MushroomRL", "gymnax")}
+    bench.measure()
+    assert (asked["compiled"], asked["checked reference"]) == (7, 3)
 
 
 def test_tasks_of_the_benchmark_are_runs_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -775,3 +870,97 @@ def test_tasks_of_the_benchmark_are_runs_one_after_the_other(monkeypatch: pytest
     monkeypatch.setattr(bench, "one_run", lambda *given: asked.append(given) or (np.array([-3, 4]),))
     assert bench._task(5, 2) == 14
     assert asked == [(bench.BASE, 1, 5), (bench.BASE, 1, 6)]
+
+
+def test_two_workers_get_the_tasks_of_one_and_two_copies_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    class Parallel:
+        def __init__(self, n_jobs: int) -> None:
+            self.jobs = n_jobs
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *error: Any) -> None:
+            pass
+
+        def __call__(self, work: Any) -> list[float]:
+            asked.append((self.jobs, [(what.__name__, *given) for what, given, _ in work]))
+            return [100.0] * len(work)
+
+    def best(work: Callable[[], int], repeats: int, clock: Any) -> float:
+        asked.append((work(), repeats, clock))
+        return 12.0 / asked[-2][0] ** 0.5
+
+    monkeypatch.setattr("joblib.Parallel", Parallel)
+    monkeypatch.setattr(bench, "best", best)
+    assert bench.two_workers(4) == pytest.approx(math.sqrt(2.0))
+    tasks = [("_task", 16 * k, 16) for k in range(32)]
+    assert asked == [(1, tasks), (3200.0, 4, time.perf_counter), (2, tasks), (3200.0, 4, time.perf_counter)]
+    asked.clear()
+    assert bench.two_workers(4, 2, 3) == pytest.approx(math.sqrt(2.0))
+    assert asked[0] == (1, [("_task", 0, 3), ("_task", 3, 3)])
+    asked.clear()
+    assert bench.two_copies(1) == 2.0
+    assert asked == [(2, [("_pace", 1.0)] * count) for count in (2, 1, 2)]
+
+
+def test_the_flush_rule_is_told_as_it_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights that are off by a tenth of the threshold at the largest of two, and a time that is known."""
+    asked: list[Any] = []
+
+    def ran(setting: Any, seed: int, run: int, flush_below: float) -> Any:
+        asked.append((setting, seed, run, flush_below))
+        return np.array([-3, 4]), None, np.array([-4.0, 2.0 - 0.4 * flush_below])
+
+    def exact(setting: Any, seed: int, run: int) -> Any:
+        asked.append((setting, seed, run))
+        return None, None, np.array([-4.0, 2.0])
+
+    monkeypatch.setattr(bench, "one_run", ran)
+    monkeypatch.setattr(bench, "import_module", {"gqlib.control.reference": SimpleNamespace(one_run=exact)}.get)
+    monkeypatch.setattr(bench, "best", lambda work, repeats: 10.0 * work() * repeats)
+    told: list[Any] = []
+    rows = bench.flush_rule(tell=lambda *row: told.append(row))
+    thresholds = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-12]
+    assert [row["threshold"] for row in rows] == thresholds
+    assert [row["relative error"] for row in rows] == pytest.approx([0.1 * t for t in thresholds], abs=1e-15)
+    assert {row["nanoseconds"] for row in rows} == {210.0}
+    assert told[1] == ("flush", "0.01       (relative error of theta 1.0e-03)", 210.0)
+    assert len(told) == 7
+    short = replace(bench.BASE, episodes=1, max_steps=2000, p=512)
+    assert asked[:3] == [(short, 1, 0), (short, 1, 0, 0.1), (bench.BASE, 1, 0, 0.1)]
+    assert bench.flush_rule((1e-2,)) == [rows[1]]
+
+
+def test_the_learner_and_the_loops_without_learning_run_the_same_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    setting = ControlSetting(p=512, tilings=4, memory="iht", episodes=2, max_steps=70, epsilon=0.3)
+    theta = np.arange(512.0)
+    monkeypatch.setattr(bench, "one_run", lambda *given: asked.append(given) or (np.array([-3, 4]), None, theta))
+    assert bench.learning(setting)() == 7
+    assert asked == [(setting, 1, 0)]
+
+    def loop(world: Any, weights: Any, steps: Any, streams: Any, limit: int, epsilon: float) -> None:
+        table = tile_table(512, 4, "iht")
+        np.testing.assert_array_equal(weights, theta[table.used])
+        np.testing.assert_array_equal(world.table, table.rows.reshape(-1))
+        np.testing.assert_array_equal(streams[0], streams_of(1, 0)[0])
+        assert (steps.tolist(), steps.dtype, limit, epsilon) == ([0] * 6, np.int32, 70, 0.3)
+        steps[:] = -5
+
+    assert bench.bare(setting, loop)() == 30
+    assert asked[1:] == [(setting, 1, 0)]
+    reference = SimpleNamespace(one_run=lambda *given: asked.append(given) or (np.array([-3, 4]),))
+    monkeypatch.setattr(bench, "import_module", {"gqlib.control.reference": reference}.get)
+    assert bench.reference(setting)() == 7
+    assert asked[-1] == (replace(setting, episodes=1), 1, 0)
+    bench.reference(replace(setting, max_steps=900))()
+    assert asked[-1][0].max_steps == 300
+
+
+def test_json_is_laid_out_for_reading(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(bench, "measure", lambda repeats: {"ratios": {}, bench.OPENING: 0.5 * repeats})
+    assert bench.bench(2, as_json=True) == 0
+    assert capsys.readouterr().out == f'{{\n  "ratios": {{}},\n  "{bench.OPENING}": 1.0,\n  "missed": []\n}}\n'

@@ -206,6 +206,14 @@ def test_what_parquet_and_netcdf_need_is_said(
     assert not list(tmp_path.glob("*.parquet"))
 
 
+def test_without_matplotlib_gq_plot_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run("plot", "x") == 2
+    assert capsys.readouterr().err == "gq: error: this needs the package matplotlib: install gqlib[plot]\n"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "extra", "act"),

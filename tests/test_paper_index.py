@@ -89,6 +89,8 @@ other = __all__ = ["f", "g", "K"]
 here, there = 1, 2
 def f():
     """Of f."""
+    def inside():
+        """Of nobody's concern."""
 def g():
     pass
 def hidden():
@@ -144,6 +146,7 @@ def test_docstrings_are_those_of_the_package(monkeypatch):
 def test_the_nearest_names_come_first_and_owners_are_left_out(monkeypatch):
     said = [
         ("p.other", "Of Eq. (1)."),
+        ("p.also", "Of Eq. (1)."),
         ("p.late", "Something.\n\nSee Eq. (1) and Table 2."),
         ("p", "All of it: Eq. (1), Table 2."),
         ("p.late.f", "Of Table 2."),
@@ -154,7 +157,7 @@ def test_the_nearest_names_come_first_and_owners_are_left_out(monkeypatch):
     monkeypatch.setattr(paper_index, "IMPLEMENTS", {"Eq. (1)": "p.core.done", "Table 1": "p.table", "Table 2": "p"})
     found = {item: names for item, names in library_index().items() if names}
     assert found == {
-        "Eq. (1)": ["p.core.done", "p.other", "p.late"],  # not p and p.core, whose names are there
+        "Eq. (1)": ["p.core.done", "p.also", "p.other", "p.late"],  # not p and p.core, whose names are there
         "Table 1": ["p.table"],
         "Table 2": ["p", "p.late.f"],  # p all the same, because it implements it; p.late not
     }

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from gqlib.control.gym import play
+from gqlib._validate import Diverged
+from gqlib.control.gym import DivergedPlay, Interrupted, play
 from gqlib.control.vector import play_side_by_side
 
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
@@ -116,15 +117,86 @@ def test_one_that_is_done_waits_for_the_others(mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_reward_that_is_no_number_is_refused_where_it_comes(mode):
     envs = vectorised(mode, [[3]], wrong_at=(1, 2))
-    told = r"returned the reward nan in episode 1 \(from 0\), after 2 steps; it should be finite"
+    told = r"^env SyncVectorEnv returned the reward nan in episode 1 \(from 0\), after 2 steps; it should be finite"
+    with pytest.raises(ValueError, match=told) as caught:
+        play_side_by_side(envs, [Scripted(0)], 3, seed=0)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_state_that_is_no_number_is_refused_where_it_comes(mode):
+    class Lost(Counting):
+        def seen(self):
+            return np.array([np.nan if self.total == 1003 else float(self.total)])
+
+    envs = SyncVectorEnv([lambda: Lost([3])], autoreset_mode=mode)
+    told = r"^env SyncVectorEnv returned the state array\(\[nan\]\) in episode 0 \(from 0\), after 2 steps; it should"
     with pytest.raises(ValueError, match=told):
         play_side_by_side(envs, [Scripted(0)], 3, seed=0)
+
+
+@pytest.mark.parametrize(("stop", "kind"), [(KeyboardInterrupt, Interrupted), (Diverged, DivergedPlay)])
+def test_what_is_raised_instead_of_an_error_tells_it(stop, kind):
+    class Stops(Scripted):
+        def learn(self, *given, **more):
+            raise stop("here")
+
+    with pytest.raises(kind) as caught:
+        play_side_by_side(vectorised(MODES[0], [[3]]), [Stops(0)], 2, seed=0)
+    assert type(caught.value.__cause__) is stop
+    assert [played.lengths.tolist() for played in caught.value.played] == [[]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_episode_that_ends_and_is_cut_off_at_once_has_ended(mode):
+    class Both(Counting):
+        def step(self, action):
+            seen, reward, ended, cut, info = super().step(action)
+            return seen, reward, ended or cut, ended or cut, info
+
+    agents = [Scripted(0)]
+    (played,) = play_side_by_side(SyncVectorEnv([lambda: Both([2])], autoreset_mode=mode), agents, 3, seed=0)
+    assert played.truncated.tolist() == [False, False, False]
+    assert [call[-1] for call in agents[0].calls if call != "end"] == [False, True] * 3
+
+
+@pytest.mark.parametrize("learn", [True, False])
+@pytest.mark.parametrize(
+    ("mode", "episodes", "short", "middle"), [(MODES[0], 3, "LELE", "LLEE"), (MODES[1], 2, "LELE", "LLELE")]
+)
+def test_a_run_that_is_stopped_ends_the_episodes_that_had_begun_and_keeps_the_others(
+    mode, episodes, short, middle, learn
+):
+    """The third agent stops it at the third step: the first is between episodes or done, the second within one."""
+
+    class Stops(Scripted):
+        def stop(self):
+            if len(self.calls) == 2 + (not learn):
+                raise RuntimeError("stop")
+
+        def learn(self, *given, **more):
+            self.stop()
+            super().learn(*given, **more)
+
+        def greedy(self, state):
+            self.stop()
+            return super().greedy(state)
+
+    agents = [Scripted(0), Scripted(10), Stops(20)]
+    with pytest.raises(RuntimeError, match=r"^stop$") as caught:
+        play_side_by_side(vectorised(mode, [[1], [2], [6]]), agents, episodes, seed=0, learn=learn)
+    if learn:
+        calls = ["".join("E" if call == "end" else "L" for call in one.calls) for one in agents]
+        assert calls == [short, middle, "LLE"]
+    else:
+        assert "end" not in [call for one in agents for call in one.calls]
+    assert [played.lengths.tolist() for played in caught.value.played] == [[1, 1], [2], []]
 
 
 def test_what_cannot_be_played_is_refused_by_name():
     envs, one, other = vectorised(MODES[0]), Scripted(0), Scripted(1)
     for wrong in ([one], [one, one], [one, other, Scripted(2)], iter([one, other])):
-        with pytest.raises(ValueError, match=r"^agents is .*; it should hold 2 different agents$"):
+        with pytest.raises(ValueError, match=r"^agents is (\[<|<list_it).*; it should hold 2 different agents$"):
             play_side_by_side(envs, wrong, 1, seed=0)
     for missing in ("act", "learn", "end_episode", "greedy"):
         lacking = type(
@@ -138,7 +210,7 @@ def test_what_cannot_be_played_is_refused_by_name():
         with pytest.raises(ValueError, match=f"^{name} is {wrong}; "):
             play_side_by_side(envs, [one, other], 1, **{"seed": 0, name: wrong})
     for wrong in (0, 1.5, 10**15):
-        with pytest.raises(ValueError, match=r"^episodes is "):
+        with pytest.raises(ValueError, match=rf"^episodes is {wrong}; "):
             play_side_by_side(envs, [one, other], wrong, seed=0)
     with pytest.raises(
         ValueError, match=r"^envs has autoreset mode .*; it should start episodes in the next step or the"

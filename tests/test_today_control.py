@@ -1,6 +1,7 @@
 """Control today: the learners that were added for it against steps from their own sources, and the study itself."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from gqlib import cli
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import EngineSetting, environments, run_setting
 from gqlib.engine import runs as engine_runs
-from gqlib.experiments import load_experiment
+from gqlib.experiments import load_experiment, today_control
 from gqlib.experiments.today_control import (
     BASELINE,
     RANDOM,
@@ -206,6 +207,46 @@ def test_cells_vary_the_second_step_size_fastest_and_lambda_slowest():
         seconds = {None: (1.0,), "eta": (2.0**-9, 2.0**-6, 2.0**-3, 1.0), "kappa": (0.01, 0.1, 1.0, 4.0)}[second]
         wanted = [(lam, alpha, one) for lam in lams for alpha in (few if second else alphas) for one in seconds]
         assert cells_of(row) == tuple(wanted)
+
+
+def test_cells_that_come_back_from_json_are_the_same_setting():
+    cells = ((0.0, 0.01, 1.0), (0.8, 0.02, 0.5))
+    given = RowSetting("acrobot", "QRC(λ)", cells)
+    again = RowSetting("acrobot", "QRC(λ)", [list(cell) for cell in cells])
+    assert (again, again.key, again.cells) == (given, given.key, cells)
+    of_numpy = RowSetting("acrobot", "QRC(λ)", np.array(cells))
+    assert {type(number) for cell in of_numpy.cells for number in cell} == {float}
+    for name, wrong, told in (
+        ("task", "pong", "is 'pong'; it should be one of 'mountain_car', 'acrobot', 'cart_pole'$"),
+        ("row", "Q", r"is 'Q'; it should be one of 'Sarsa\(λ\)', .*, 'random'$"),
+        ("cells", (0.1, 0.2), r"has shape \(2,\); it should have shape \(any, 3\)$"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} {told}"):
+            RowSetting(**{"task": "acrobot", "row": RANDOM, "cells": cells} | {name: wrong})
+
+
+def test_every_cell_is_run_by_the_engine_and_what_is_missing_is_the_worst(monkeypatch):
+    asked = []
+
+    def ran(setting, runs, seed, first_run):
+        asked.append((setting, runs, seed, first_run))
+        returns = np.full((runs, 3), 100.0 * setting.alpha)
+        returns[1, len(asked) :] = np.nan
+        return SimpleNamespace(returns=returns, diverged=np.array([False, len(asked) < 3]))
+
+    monkeypatch.setattr(today_control, "run_setting", ran)
+    cells = ((0.0, 0.01, 1.0), (0.8, 0.02, 1.0), (0.8, 0.03, 1.0))
+    kept = control_runs(RowSetting("acrobot", "QRC(λ)", cells), 2, 7, first_run=5)
+    assert asked == [(engine_setting("acrobot", "QRC(λ)", cell), 2, 7, 5) for cell in cells]
+    assert kept["returns"].tolist() == [[[1.0] * 3, [2.0] * 3, [3.0] * 3], [[1, -500, -500], [2, 2, -500], [3, 3, 3]]]
+    assert kept["returns"].dtype == np.float32
+    assert kept["diverged"].tolist() == [[False] * 3, [True, True, False]]
+    control_runs(RowSetting("acrobot", "QRC(λ)", cells[:1]), 2, 7, first_run=0)
+    assert asked[-1][-1] == 0
+    with pytest.raises(ValueError, match=r"^first_run is -1; "):
+        control_runs(RowSetting("acrobot", "QRC(λ)", cells), 2, 7, first_run=-1)
+    with pytest.raises(ValueError, match=r"^setting is 'acrobot'; "):
+        control_runs("acrobot", 2, 7, first_run=0)
 
 
 def test_what_is_kept_of_runs_is_labelled_and_averaged():
