@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gqlib.learners import gq_steps
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.sweep import Experiment
 
@@ -160,3 +161,11 @@ def grows(rng: np.random.Generator, seen: list[int] = []) -> dict[str, Any]:  # 
 
 def anything(rng: np.random.Generator, **fields: Any) -> dict[str, Any]:
     return {"x": 1.0}
+
+
+def learned(rng: np.random.Generator, alpha: float, lost: float) -> dict[str, Any]:
+    """The last θ of forty steps of GQ, and their number; with probability `lost`, α is such that they overflow."""
+    phi, alpha = np.ones((40, 1)), 1e12 if rng.random() < lost else alpha
+    seen = (phi, np.ones(40), phi, phi)
+    thetas, *_ = gq_steps([0.0], [0.0], [0.0], *seen, sigma=0.5, lam=0.0, gamma=0.5, alpha=alpha, beta=0.0)
+    return {"theta": thetas[-1], "steps": len(thetas)}

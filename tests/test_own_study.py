@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sweep_tasks
-from sweep_tasks import drift
+from sweep_tasks import drift, learned
 
 from gqlib import seeds
 from gqlib.sweeps.names import SweepError
@@ -49,6 +49,29 @@ def test_a_run_whose_numbers_leave_all_bounds_has_diverged(tmp_path: Path) -> No
     assert (result["diverged"] == ~(worst <= 1e10)).all()
     assert result["diverged"].values[:, 0].tolist() == [False, False, False, False, False, True]
     assert not np.isfinite(result["x"].values[-1]).any()
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("lost", [(0.5, 0.0), (1.0, 0.5), (1.0, 2.0)])
+def test_a_learner_of_ours_that_raises_has_diverged_and_the_result_is_whole(
+    tmp_path: Path, lost: tuple[float, float], size: int
+) -> None:
+    """Some runs of a setting, all of it, or all of all: NaN and a flag there, and elsewhere what was learned."""
+    study = own_study(learned, {"lost": lost, "alpha": [0.1]}, runs=6, seed=3, runs_per_task=size)
+    result = run_study(study, tmp_path)
+    gone = [[seeds.generator(3, run, seeds.TRAJECTORY).random() < share for run in range(6)] for share in lost]
+    assert result["diverged"].values.tolist() == gone
+    if np.all(gone):  # nothing is known of what others would have had
+        assert set(result.data_vars) == {"diverged"}
+    else:
+        assert 0 < np.sum(gone) < 12
+        # θ of mean 1 + θ/2, by the closed form of a line of steps; whole numbers are counted, and NaN is no number.
+        reached = 2.0 * (1.0 - 0.95**40)
+        np.testing.assert_allclose(result["theta"].values[..., 0], np.where(gone, np.nan, reached), rtol=1e-12)
+        np.testing.assert_array_equal(result["steps"].values, np.where(gone, np.nan, 40))
+    assert verify_sample(result, 8, np.random.default_rng(0), allow=["sweep_tasks:learned"]) > 0
+    again = run_sweep(study, Store(tmp_path))
+    assert (again.computed, again.found) == (0, 12 // size)
 
 
 def test_counts_do_not_diverge_and_what_the_function_says_is_kept() -> None:

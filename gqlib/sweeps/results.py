@@ -23,7 +23,7 @@ from gqlib.sweeps import workers
 from gqlib.sweeps.names import TABLE, SweepError, current, look_up
 from gqlib.sweeps.setting import Setting, as_python, plain
 from gqlib.sweeps.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
-from gqlib.sweeps.sweep import Experiment, Index, Task, cover, index_of
+from gqlib.sweeps.sweep import Experiment, Index, Task, cover, filled, index_of, is_lost, joined
 
 if TYPE_CHECKING:
     import xarray
@@ -61,6 +61,7 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     ``run``, and whatever the experiment's summary adds. Runs are numbered from 0, episodes from 1; beside ``NAME_sum``,
     a sum over runs, is ``NAME_mean``. The attributes say what made it, in enough detail to make any run of it again
     (:func:`recompute`). Settings are read one at a time, so the memory needed is that of one setting plus the result.
+    Of a run that a learner's error ended, NaN is kept: it has diverged.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     import xarray
 
     index = index_of(store)
-    kept = [_summarised(experiment, setting, store, index) for setting in experiment.settings]
+    kept = _kept(experiment, store, index)
     _check_alike(experiment, kept)
     shared = _shared(kept)
     variables = {
@@ -179,7 +180,25 @@ def _label(value: object) -> bool | int | float | str:
     return value if isinstance(value, bool | int | float | str) else canonical_json(value)
 
 
-def _summarised(experiment: Experiment, setting: Setting, store: Store, index: Index) -> dict[str, Labelled]:
+def _kept(experiment: Experiment, store: Store, index: Index) -> list[dict[str, Labelled]]:
+    """What is kept of each setting; where all runs of one were lost to divergence, with the arrays of another."""
+    summary = look_up("summary", experiment.summary, allow=[experiment.summary])
+    kept: dict[int, dict[str, Labelled]] = {}
+    lost: dict[int, Arrays] = {}
+    like: Arrays = {}
+    for number, setting in enumerate(experiment.settings):
+        together = _together(experiment, setting, store, index)
+        if is_lost(together):
+            lost[number] = together
+        else:
+            like = like or {name: array[:1] for name, array in together.items()}
+            kept[number] = summary(together)
+    kept |= {number: summary(filled(runs, like or runs)) for number, runs in lost.items()}
+    return [kept[number] for number in range(len(experiment.settings))]
+
+
+def _together(experiment: Experiment, setting: Setting, store: Store, index: Index) -> Arrays:
+    """The arrays of all runs of a setting."""
     covered = cover(experiment, setting, index, lambda block: _rows(block, store))
     if covered.missing:
         for error in covered.damaged:
@@ -188,14 +207,14 @@ def _summarised(experiment: Experiment, setting: Setting, store: Store, index: I
         place = f"runs {first} to {stop - 1} of {check.brief(setting)}"
         raise SweepError(f"{place} are not in {store.directory}: {experiment.name!r} is not finished")
     parts = [{name: array[low:high] for name, array in rows.items()} for _, low, high, rows in covered.found]
-    expected, *others = [_told({name: array[0] for name, array in part.items()}) for part in parts]
-    for (block, *_), found in zip(covered.found[1:], others, strict=True):
+    whole = [number for number, part in enumerate(parts) if not is_lost(part)]
+    expected, *others = [_told({name: array[0] for name, array in parts[number].items()}) for number in whole] or [""]
+    for number, found in zip(whole[1:], others, strict=True):
         if found != expected:
-            place = f"the task of {check.brief(setting)} that begins with run {block.first_run} has in each run"
+            first_run = covered.found[number][0].first_run
+            place = f"the task of {check.brief(setting)} that begins with run {first_run} has in each run"
             raise _unlike(experiment, f"{place} {found}", expected)
-    together = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    kept: dict[str, Labelled] = look_up("summary", experiment.summary, allow=[experiment.summary])(together)
-    return kept
+    return joined(parts)
 
 
 def _rows(block: Task, store: Store) -> Arrays | None:

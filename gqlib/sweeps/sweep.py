@@ -126,9 +126,19 @@ class Task:
         return None if path is None else dataclasses.replace(self, function=path)
 
     def compute(self) -> Arrays:
-        """Call the runner and check what it returns: arrays with one row for each run."""
+        """Call the runner and check what it returns: arrays with one row for each run.
+
+        A learner of this library that leaves the range of numbers raises an error, and a runner may let it pass: such a
+        run has diverged, which is a result. All that is stored of it is that it did (`is_lost`).
+        """
         runner = look_up("runner", self.function, allow=[self.function])
-        result = runner(self.setting, self.runs, self.seed, first_run=self.first_run)
+        try:
+            result = runner(self.setting, self.runs, self.seed, first_run=self.first_run)
+        except check.Diverged:
+            if self.runs == 1:
+                return {"diverged": np.array([True])}
+            alone = [self._block(run, 1).compute() for run in range(self.first_run, self.first_run + self.runs)]
+            return joined(alone)
         if not isinstance(result, Mapping) or not result:
             raise SweepError(f"{self.function} returned {check.brief(result)}; expected arrays by name, in a dict")
         arrays = {name: _array_of(self.function, name, value) for name, value in result.items()}
@@ -139,6 +149,50 @@ class Task:
                     f"expected one row for each of {self.runs} runs"
                 )
         return arrays
+
+
+def is_lost(arrays: Arrays) -> bool:
+    """Whether nothing is known of these runs but that they diverged.
+
+    Examples
+    --------
+    >>> is_lost({"diverged": np.array([True])}), is_lost({"diverged": np.array([True]), "theta": np.zeros((1, 2))})
+    (True, False)
+    """
+    return set(arrays) == {"diverged"} and bool(arrays["diverged"].all())
+
+
+def filled(lost: Arrays, like: Arrays) -> Arrays:
+    """Runs of which nothing is known but that they diverged, with the arrays that others have: NaN, or no text.
+
+    Examples
+    --------
+    >>> others = {"steps": np.array([3]), "diverged": np.array([False])}
+    >>> {name: array.tolist() for name, array in filled({"diverged": np.array([True, True])}, others).items()}
+    {'steps': [nan, nan], 'diverged': [True, True]}
+    """
+    rows, made = len(lost["diverged"]), {}
+    for name, array in like.items():
+        kind = array.dtype if array.dtype.kind in "fcSU" else np.dtype(np.float64)
+        nothing: Any = "" if kind.kind in "SU" else np.nan
+        shape = (rows, *array.shape[1:])
+        made[name] = np.ones(shape, dtype=array.dtype) if name == "diverged" else np.full(shape, nothing, dtype=kind)
+    return made
+
+
+def joined(parts: Sequence[Arrays]) -> Arrays:
+    """Runs of one setting, one part after the other; where some are lost, with what others have.
+
+    Examples
+    --------
+    >>> parts = {"steps": np.array([3]), "diverged": np.array([False])}, {"diverged": np.array([True])}
+    >>> {name: array.tolist() for name, array in joined(parts).items()}
+    {'steps': [3.0, nan], 'diverged': [False, True]}
+    """
+    whole = next((part for part in parts if not is_lost(part)), None)
+    if whole is not None:
+        parts = [filled(part, whole) if is_lost(part) else part for part in parts]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @dataclass(frozen=True, repr=False)
