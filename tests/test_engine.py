@@ -75,6 +75,20 @@ def test_omega_is_multiplied_through_before_it_underflows():
     agree(EngineSetting(CAR, "qrc", target="epsilon-greedy", **settings))
 
 
+@pytest.mark.parametrize("kappa", [100.0, 150.0, 300.0])
+def test_a_ridge_that_turns_omega_round_is_taken(kappa):
+    """βκ of 1, 1.5 and 3: ω is forgotten, changes its sign in every step, or grows until the run has diverged."""
+    settings = SMALL | {"kappa": kappa, "eta": 1.0, "episodes": 2, "max_steps": 800}
+    setting = EngineSetting(CAR, "qrc", **settings)
+    if kappa < 200.0:
+        agree(setting)
+    else:
+        fast, reference = (run_setting(setting, 2, 3, engine=engine) for engine in ("fast", "reference"))
+        assert fast.diverged.all()
+        assert reference.diverged.all()
+        np.testing.assert_array_equal(fast.steps, reference.steps)
+
+
 @pytest.mark.parametrize(
     ("method", "v", "target", "learner"),
     [
@@ -97,6 +111,17 @@ def test_the_car_goes_as_in_the_special_kernel(method, v, target, learner):
     assert v == "same-step" or not wanted.capped.any()  # what is due at a cut is carried over there, and dropped here
     used = CAR.coder._table.used
     np.testing.assert_allclose(general.theta, wanted.theta[:, used], rtol=0, atol=1e-9 * np.abs(wanted.theta).max())
+
+
+def test_environments_are_compared_by_what_they_hold():
+    walk, chain = random_walk(5), environments.chain
+    same, other = chain(walk), chain(random_walk(7))
+    assert chain(walk) == same != other
+    assert hash(chain(walk)) == hash(same) != hash(other)
+    assert EngineSetting(same) == EngineSetting(chain(walk)) != EngineSetting(other)
+    assert {EngineSetting(same), EngineSetting(chain(walk))} == {EngineSetting(same)}
+    assert repr(other) == "Environment('chain', 2 actions, 1 of 9 features active, at most 10000 steps)"
+    assert "8 of 512 features active" in repr(environments.mountain_car(p=512))
 
 
 def test_divergence_is_data():
@@ -399,7 +424,6 @@ WORLD = {"start": own()[0], "step": own()[1], "actions": 2, "coder": Features(_f
         (lambda: run("acrobot", runs=1, seed=0, steps=3), r"^numbers is 'steps'; it should be one of 'sigma',"),
         (lambda: run("acrobot", runs=1, seed=0, engine="gpu"), r"^engine is 'gpu'"),
         (lambda: run("acrobot", runs=1, seed=0, lam=2.0), r"^lam is 2"),
-        (lambda: run("acrobot", "qrc", runs=1, seed=0, kappa=200.0), r"^kappa is 200"),
         (lambda: run("acrobot", runs=1, seed=0, options=(("depth", 3),)), r"^options is"),
         (lambda: run("nowhere:maze", runs=1, seed=0), r"^environment is 'nowhere:maze', which cannot be imported"),
         (lambda: EngineSetting(corridor(), options=(("a", 1),)), r"^options is"),

@@ -462,9 +462,6 @@ def test_runs_of_the_reference_are_counted_and_cut() -> None:
 
 
 def test_a_run_is_refused_by_name() -> None:
-    setting = EngineSetting("acrobot", "qrc", alpha=0.1, eta=1.0, kappa=10.0)
-    with pytest.raises(ValueError, match=r"^kappa is 10; times eta and alpha it should be below 1, or ω changes sign$"):
-        run_setting(setting, 1, 0)
     other = EngineSetting("acrobot")
     for options, told in (
         ({"runs": 0}, r"^runs is 0"),

@@ -148,6 +148,33 @@ def test_what_is_raised_instead_of_an_error_tells_it(stop, kind):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_agents_that_diverge_stop_and_the_others_play_on(mode):
+    """The second agent in its third step, in its second episode, and the third in its first step, but it is first."""
+
+    class Diverges(Scripted):
+        def __init__(self, first, after):
+            super().__init__(first)
+            self.after = after
+
+        def learn(self, *given, **more):
+            if len([call for call in self.calls if call != "end"]) == self.after:
+                raise Diverged(f"theta after {self.after}")
+            super().learn(*given, **more)
+
+    agents = [Scripted(0), Diverges(10, 2), Diverges(20, 0)]
+    envs = vectorised(mode, [LENGTHS[0], [2, 4], [3]])
+    told = r"^2 of 3 agents diverged; agent 2 \(from 0\) first: theta after 0$"
+    with pytest.raises(DivergedPlay, match=told) as caught:
+        play_side_by_side(envs, agents, 4, seed=5)
+    assert str(caught.value.__cause__) == "theta after 0"
+    whole, calls = alone(0, 4)
+    assert (caught.value.played[0], agents[0].calls) == (whole, calls)
+    assert [played.lengths.tolist() for played in caught.value.played[1:]] == [[2], []]
+    assert [agent.calls[-1] for agent in agents] == ["end"] * 3
+    assert [agent.calls.count("end") for agent in agents] == [4, 2, 1]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_an_episode_that_ends_and_is_cut_off_at_once_has_ended(mode):
     class Both(Counting):
         def step(self, action):

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from gqlib import _validate as check
+from gqlib._validate import Diverged
 from gqlib.control.agent import Agent
-from gqlib.control.gym import Played, _able, _hold, _Log, _with_episodes
+from gqlib.control.gym import DivergedPlay, Played, _able, _hold, _Log, _with_episodes
 from gqlib.fast._sound import finite
 
 __all__ = ["play_side_by_side"]
@@ -40,7 +41,8 @@ def play_side_by_side(
     Raises
     ------
     Interrupted, DivergedPlay
-        As in `gqlib.control.gym.play`; `played` is the list of what each agent has finished.
+        As in `gqlib.control.gym.play`; `played` is the list of what each agent has finished. An agent that diverges
+        stops there, and the others play on before that is raised.
 
     Examples
     --------
@@ -70,13 +72,18 @@ def play_side_by_side(
     logs = [_Log() for _ in agents]
     states = list(iterate(envs.observation_space, envs.reset(seed=seed)[0]))
     actions, begins = [act(state) for act, state in zip(choose, states, strict=True)], [False] * count
+    lost: dict[int, Diverged] = {}
+
+    def busy(i: int) -> bool:
+        return i not in lost and len(logs[i].returns) < episodes
+
     try:
-        while any(len(log.returns) < episodes for log in logs):
+        while any(map(busy, range(count))):
             seen, rewards, ended, cut, info = envs.step(np.array(actions))
             arrived = list(iterate(envs.observation_space, seen))
             sound = finite(seen) and finite(rewards)
             for i, (agent, log) in enumerate(zip(agents, logs, strict=True)):
-                if len(log.returns) >= episodes:
+                if not busy(i):
                     continue
                 over, state = bool(ended[i] or cut[i]), arrived[i]
                 if not sound:
@@ -87,7 +94,12 @@ def play_side_by_side(
                 reached = info["final_obs"][i] if over and mode is AutoresetMode.SAME_STEP else state
                 action, reward = choose[i](reached), float(rewards[i])
                 if learn:
-                    agent.learn(states[i], actions[i], reward, reached, action, terminated=bool(ended[i]))
+                    try:
+                        agent.learn(states[i], actions[i], reward, reached, action, terminated=bool(ended[i]))
+                    except Diverged as error:
+                        lost[i] = error
+                        agent.end_episode()
+                        continue
                 log.step(reward)
                 states[i], actions[i] = reached, action
                 if over:
@@ -100,11 +112,15 @@ def play_side_by_side(
                         states[i], actions[i] = state, choose[i](state)
     except BaseException as error:
         if learn:
-            for agent, log, waits in zip(agents, logs, begins, strict=True):
-                if len(log.returns) < episodes and not waits:
+            for i, agent in enumerate(agents):
+                if busy(i) and not begins[i]:
                     agent.end_episode()
         told = _with_episodes(error, [log.played() for log in logs])
         if told is error:
             raise
         raise told from error
-    return [log.played() for log in logs]
+    finished = [log.played() for log in logs]
+    for number, first in lost.items():
+        told_of = f"{len(lost)} of {count} agents diverged; agent {number} (from 0) first: {first}"
+        raise DivergedPlay(told_of, finished) from first
+    return finished

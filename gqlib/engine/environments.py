@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from gqlib import _validate as check
+from gqlib._objects import ByValue
 from gqlib.domains import mountain_car as car
 from gqlib.domains.episodes import TabularTask
 from gqlib.engine.coders import CarTable, Features, Tiles
@@ -58,8 +59,8 @@ def _as_it_is(data: Any, state: Any) -> Any:
     return state
 
 
-@dataclass(frozen=True)
-class Environment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Environment(ByValue):
     """An environment: see the module.
 
     Parameters
@@ -91,6 +92,8 @@ class Environment:
     ... def fill(data, state, out):
     ...     out[0] = state
     >>> corridor = Environment(start, step, 2, Features(fill, size=10))
+    >>> corridor
+    Environment('own', 2 actions, 1 of 10 features active, at most 1000 steps)
     >>> from gqlib.engine import run
     >>> result = run(corridor, "sarsa", runs=3, seed=0, episodes=60, alpha=0.5, lam=0.9, max_steps=500)
     >>> result.steps[:, -1].max() < 20
@@ -105,6 +108,12 @@ class Environment:
     data: tuple[Any, ...] = ()
     max_steps: int = 1000
     name: str = "own"
+
+    def __repr__(self) -> str:
+        coder = self.coder
+        size = coder.p if isinstance(coder, CarTable) else coder.size
+        features = f"{coder.active} of {size} features active"
+        return f"Environment({self.name!r}, {self.actions} actions, {features}, at most {self.max_steps} steps)"
 
     def __post_init__(self) -> None:
         for name in ("start", "step", "observe"):

@@ -43,7 +43,7 @@ from gqlib.fast._lowered import likely
 __all__ = ["LEARNERS", "Before", "Change", "Learner", "Rates", "Seen"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Learner:
     """A learner: see the module.
 
@@ -69,6 +69,8 @@ class Learner:
     ...     delta = seen.reward + rates.gamma * seen.expected - seen.value
     ...     return memory, Change(delta, rates.alpha * delta, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     >>> mine = Learner(begin, before, after, gradient=False)
+    >>> mine
+    Learner(after, without omega)
     >>> result = run(environments.mountain_car(), mine, runs=2, seed=0, episodes=3, alpha=0.05, lam=0.0, max_steps=2000)
     >>> same = run(environments.mountain_car(), "expected_sarsa", runs=2, seed=0, episodes=3, alpha=0.05, lam=0.0,
     ...            max_steps=2000)
@@ -82,6 +84,10 @@ class Learner:
     gradient: bool = True
     ridge: bool = False
     here: bool = False
+
+    def __repr__(self) -> str:
+        words = ["with omega" if self.gradient else "without omega", *["a ridge"] * self.ridge]
+        return f"Learner({self.after.__name__.strip('_')}, {', '.join(words + ['here'] * self.here)})"
 
     def __post_init__(self) -> None:
         for name in ("begin", "before", "after"):

@@ -317,8 +317,6 @@ def run_setting(
     first_run = check.integer("first_run", first_run, low=0)
     check.choice("engine", engine, ENGINES)
     environment, learner = setting.make_environment(), setting.make_learner()
-    if learner.ridge and setting.eta * setting.alpha * setting.kappa >= 1.0:
-        raise ValueError(f"kappa is {setting.kappa:g}; times eta and alpha it should be below 1, or ω changes sign")
     rows = environment.coder._rows(environment.actions)
     check.room("runs", runs, runs * (2 * setting.episodes + 2 * rows))
     one = _fast_run if engine == "fast" else _reference_run
