@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains.random_walk import random_walk
-from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, environments, run_setting
+from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, coders, environments, run_setting
 from gqlib.engine import runs as runs_module
 from gqlib.engine.coders import CarTable, _car_functions, _feature_functions, _tile_functions, _tile_table
 from gqlib.engine.learners import LEARNERS
@@ -243,6 +243,32 @@ def test_the_table_of_tiles_has_every_cell_and_action() -> None:
     np.testing.assert_allclose(large.grid, [0.0, 32.0, 32.0] * 4)
     buffer = Features(_fill_two, 4, 2)._codes(3, 4)
     assert (buffer.active.dtype, buffer.active.shape, buffer.grid.tolist()) == (np.int64, (2 * 3 * 2,), [0.0])
+
+
+@pytest.mark.parametrize(("largest", "few"), [(14, False), (15, True), (16, True)])
+def test_as_many_cells_as_a_table_may_have_are_looked_up(
+    monkeypatch: pytest.MonkeyPatch, largest: int, few: bool
+) -> None:
+    """Two tilings of 1 × 2 tiles have (2 + 1)(4 + 1) fine cells, which are in the table or computed."""
+    monkeypatch.setattr(coders, "LARGEST_TABLE", largest)
+    coder = Tiles((0.0, 0.0), (1.0, 1.0), (1, 2), 2)
+    assert len(coder._codes(3, 1).active) == (15 * 3 * 2 if few else 2 * 3 * 2)
+    assert coder._functions(3, _start, 1) is _tile_functions((1, 2), 2, 3, few, _start, 1)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled here")
+def test_a_plain_function_is_refused_in_whole_words() -> None:
+    with pytest.raises(ValueError, match=r"^fill is a plain function; it should be compiled by numba\.njit$"):
+        Features(lambda data, state, out: None, 4)
+
+
+@pytest.mark.parametrize("first", [np.nan, np.inf])
+def test_the_reference_tells_a_first_state_that_is_no_number(first: float) -> None:
+    lost = Environment(**(WORLD | {"start": njit(lambda data, stream: first), "coder": Tiles((0.0,), (1.0,), (2,), 2),
+                                   "observe": njit(lambda data, state: (state,))}))  # fmt: skip
+    told = r"^state of 'own' is not finite, in run 3, episode 0 \(both from 0\), after 0 steps;"
+    with pytest.raises(ValueError, match=told):
+        run_setting(EngineSetting(lost, "sarsa", episodes=1), 1, 0, first_run=3, engine="reference")
 
 
 def test_the_table_of_the_car_is_that_of_control_with_the_edges_of_its_cells() -> None:

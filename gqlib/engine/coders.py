@@ -128,15 +128,17 @@ class Tiles:
 
     def _codes(self, actions: int, stride: int) -> Codes:
         """The table or buffer of a run, and the numbers that go with it."""
-        cells = prod(self.tilings * n + 1 for n in self.tiles)
-        if cells > LARGEST_TABLE:
+        if not self._few_cells():
             return Codes(np.zeros(2 * actions * self.tilings, dtype=np.int64), self._grid())
         return _tile_table(self, actions, stride)
 
     def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
         """`locate` and `dot`, compiled."""
-        cells = prod(self.tilings * n + 1 for n in self.tiles)
-        return _tile_functions(self.tiles, self.tilings, actions, cells <= LARGEST_TABLE, observe, stride)
+        return _tile_functions(self.tiles, self.tilings, actions, self._few_cells(), observe, stride)
+
+    def _few_cells(self) -> bool:
+        """Whether the fine cells are few enough for a table."""
+        return prod(self.tilings * n + 1 for n in self.tiles) <= LARGEST_TABLE
 
 
 @lru_cache(maxsize=16)
