@@ -517,3 +517,24 @@ def test_a_diverging_setting_is_data_and_blocks_no_sweep(tmp_path):
     assert lost.any(axis=1).all()
     assert (np.diff(lost.astype(int), axis=1) >= 0).all()  # once lost, lost for good
     assert (found["lengths"].values[1][lost] == 0).all()
+
+
+def test_texts_with_a_colon_in_the_options_are_asked_for_like_names():
+    """An environment that stands for another imports the module that an option names."""
+    inner = GymSetting("GymV21Environment-v0", '{"env_id": "os:x", "kwargs": {"a": ["b:c", 1, null]}}')
+    assert inner.imported == ("os:x", "b:c")
+    assert GymSetting("a:b-v0", '{"desc": "SG"}').imported == ("a:b-v0",)
+
+
+@pytest.mark.parametrize(
+    "setting", [GymSetting("NoSuchThing-v0"), GymSetting("CartPole-v1", '{"colour": "red"}'),
+                GymSetting("CartPole-v1", '{"max_episode_steps": 3}')],
+)  # fmt: skip
+def test_an_environment_that_cannot_be_made_is_one_clear_error(setting):
+    with pytest.raises(ValueError, match=f"env is '{setting.env}', and options .+; Gymnasium says: "):
+        gym_runs(setting, 1, 0, first_run=0)
+
+
+def test_options_too_deep_are_refused():
+    with pytest.raises(ValueError, match=r"options is '\[\[\[.+; it should be a JSON object"):
+        GymSetting("CartPole-v1", "[" * 100_000)

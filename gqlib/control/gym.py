@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -504,10 +504,10 @@ class GymSetting(Setting):
         check.instance("options", self.options, str)
         try:
             options = json.loads(self.options)
-        except ValueError:
+        except (ValueError, RecursionError):
             options = None
         if not isinstance(options, dict):
-            raise ValueError(f"options is {self.options!r}; it should be a JSON object")
+            raise ValueError(f"options is {check.brief(self.options)}; it should be a JSON object")
         for name in ("low", "high"):
             corner = getattr(self, name)
             if not isinstance(corner, list | tuple):
@@ -533,8 +533,27 @@ class GymSetting(Setting):
 
     @property
     def imported(self) -> tuple[str, ...]:
-        """The environment's name where Gymnasium would import a module for it, ``module:name``."""
-        return (self.env,) if ":" in self.env else ()
+        """What Gymnasium may import a module for, ``module:name``: the environment's name, and texts in its options."""
+        return tuple(text for text in (self.env, *_texts(json.loads(self.options))) if ":" in text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in what JSON holds: an environment that stands for another takes that one's name as an option."""
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(part)
+
+
+def _made(setting: GymSetting) -> Any:
+    """The environment of a setting."""
+    with check.package("gymnasium", "gym"):
+        import gymnasium
+
+    try:
+        return gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **json.loads(setting.options))
+    except (gymnasium.error.Error, TypeError) as error:
+        raise ValueError(f"env is {setting.env!r}, and options {setting.options}; Gymnasium says: {error}") from error
 
 
 def _coder(env: Any, setting: GymSetting) -> TileCoder | TableCoder:
@@ -560,16 +579,12 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
     [[3.0, 3.0]]
     """
     check.instance("setting", setting, GymSetting)
-    with check.package("gymnasium", "gym"):
-        import gymnasium
-
     runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
     first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, runs * setting.episodes)
-    options = json.loads(setting.options)
     kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": [], "diverged": []}
     for run in range(first_run, first_run + runs):
-        env = gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **options)
+        env = _made(setting)
         coder = _coder(env, setting)
         rng = seeds.generator(seed, run, seeds.GYM_EXPLORATION)
         world = seeds.sequence(seed, run, seeds.GYM_ENVIRONMENT)
