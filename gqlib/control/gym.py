@@ -387,7 +387,8 @@ def _played(
                     answer = step(action)
                     try:
                         next_state, reward, ended, cut, _ = answer
-                        reward = float(reward)
+                        if type(reward) is not float or type(ended) is not bool or type(cut) is not bool:
+                            reward, ended, cut = _plain(reward, ended, cut)
                     except (TypeError, ValueError):
                         raise _not_a_step(answer) from None
                     if not (coded and reward - reward == 0.0):
@@ -452,8 +453,24 @@ def _hold(env: Any, state: Any, reward: float, log: _Log, more: int = 0) -> None
             raise ValueError(f"env {known} returned the {name} {check.brief(value)} {where}; it should be finite")
 
 
+def _plain(reward: Any, *flags: Any) -> tuple[float, bool, bool]:
+    """A reward and two flags of other kinds than Python's own; a text, or NaN, would count as True."""
+    ended, cut = (flag if isinstance(flag, bool | np.bool_) else _one("flag", flag) for flag in flags)
+    if not {ended, cut} <= {0.0, 1.0}:
+        raise ValueError
+    return _one("reward", reward), bool(ended), bool(cut)
+
+
+def _one(name: str, value: Any) -> float:
+    """A number, or an array that holds one."""
+    if isinstance(value, list | tuple):
+        raise TypeError
+    return float(value) if isinstance(value, float | np.floating) else float(check.reals(name, value).item())
+
+
 def _not_a_step(answer: Any) -> ValueError:
-    wanted = "five things as gymnasium.Env.step does: state, reward (a number), terminated, truncated, and a dict"
+    wanted = "state, reward (a number), terminated and truncated (True or False), and a dict"
+    wanted = f"five things as gymnasium.Env.step does: {wanted}"
     return ValueError(f"env.step returned {check.brief(answer)}; it should return {wanted}")
 
 
