@@ -797,5 +797,5 @@ def test_a_file_cannot_ask_for_more_tiles_than_memory(tmp_path):
         if fits:
             assert Agent.load(tmp_path / "x.npz").features.tilings == tilings
             continue
-        with pytest.raises(DamagedFile, match="the number of tiles of a state is .+; it should be at most 1048576"):
+        with pytest.raises(DamagedFile, match=r"the number of tiles of a state is .+; it should be at most 1048576"):
             Agent.load(tmp_path / "x.npz")
