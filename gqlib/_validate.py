@@ -40,7 +40,10 @@ RANGES = {
 
 def brief(value: Any) -> str:
     """A short rendering of a value for an error message."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a whole number of very many digits, or an object that cannot say what it is
+        text = f"{'a very long number' if isinstance(value, int) else object.__repr__(value)}"
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -78,6 +81,11 @@ def _is_real(value: Any) -> bool:
     return kind in "biufO" and not isinstance(value, str | bytes | Decimal)
 
 
+def _holds_other(given: NDArray[Any]) -> bool:
+    """Whether an array of objects has some that NumPy would make numbers of, None and text, though they are none."""
+    return given.dtype == object and any(entry is None or isinstance(entry, str | bytes) for entry in given.flat)
+
+
 def numbers(**values: Any) -> list[float]:
     """The numbers that a learner's step takes, by name, each within its own entry of `RANGES`."""
     return [
@@ -96,8 +104,8 @@ def integer(name: str, value: Any, *, low: int | None = None, high: int | None =
         raise ValueError(f"{name} is {brief(value)}; it should be a whole number")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        span = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} is {number}; it should be {span}")
+        span = f"at least {low}" if high is None else f"at most {high}" if low is None else f"from {low} to {high}"
+        raise ValueError(f"{name} is {brief(number)}; it should be {span}")
     return number
 
 
@@ -180,7 +188,7 @@ def reals(name: str, value: ArrayLike) -> Array:
     """A new float64 array of any shape, in C order, with any numbers, including NaN and infinities."""
     try:
         given = np.asarray(value)
-        if not _is_real(given):
+        if not _is_real(given) or np.ma.is_masked(value) or _holds_other(given):
             raise TypeError
         return np.array(given, dtype=np.float64, order="C")  # so that rounding does not depend on the caller's layout
     except (TypeError, ValueError, OverflowError):

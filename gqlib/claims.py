@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -142,7 +143,11 @@ def load_claims(path: str | Path | None = None, *, source: str = "paper") -> lis
     place = _register() if path is None else check.path("path", path)
     if not place.is_file():
         raise ValueError(f"path is {str(place)!r}; it should be a file with claims")
-    entries = yaml.safe_load(place.read_text(encoding="utf-8"))
+    try:
+        entries = yaml.load(place.read_text(encoding="utf-8"), Loader=_loader())
+    except (yaml.YAMLError, RecursionError, OverflowError, AttributeError, ValueError) as error:
+        told = " ".join(str(error).split())
+        raise ValueError(f"path is {place.name}; it should hold a list of claims in YAML ({told})") from error
     if not isinstance(entries, list):
         raise ValueError(f"path is {place.name}; it should hold a list of claims")
     claims = [_claim(entry) for entry in entries]
@@ -160,6 +165,27 @@ def load_claims(path: str | Path | None = None, *, source: str = "paper") -> lis
     return [claim for claim in claims if claim.source == source]
 
 
+@cache
+def _loader() -> type:
+    """YAML's safe loader, without references, by which few lines stand for gigabytes, and without a name twice."""
+    import yaml
+
+    class Plain(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+                raise yaml.composer.ComposerError(None, None, "a reference", mark)
+            return super().compose_node(parent, index)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            found = super().construct_mapping(node, deep=deep)
+            if len(found) < len(node.value):
+                raise yaml.constructor.ConstructorError(None, None, "a name twice", node.start_mark)
+            return found
+
+    return Plain
+
+
 def _register() -> Traversable:
     shipped = files("gqlib") / "claims.yml"
     return shipped if shipped.is_file() else Path(__file__).parents[1] / "book" / "claims.yml"
@@ -171,7 +197,8 @@ def _claim(entry: Any) -> Claim:
     name = entry["id"]
     unknown = set(entry) - FIELDS
     if unknown:
-        raise ValueError(f"claim {name} has a field {sorted(unknown)[0]!r}; it should be one of {sorted(FIELDS)}")
+        first = sorted(unknown, key=str)[0]
+        raise ValueError(f"claim {name} has a field {first!r}; it should be one of {sorted(FIELDS)}")
     verdict = check.choice(f"verdict of claim {name}", entry.get("verdict"), VERDICTS)
     needed = NEEDS.get(verdict)
     if needed and not entry.get(needed):
@@ -187,11 +214,18 @@ def _claim(entry: Any) -> Claim:
         raise ValueError(f"claim {name} should have `where` with section and label, and `says`")
     if not isinstance(evidence, list) or not evidence:
         raise ValueError(f"evidence of claim {name} is {check.brief(evidence)}; it should be a list")
+    for proof in evidence:
+        if not isinstance(proof, dict) or set(proof) not in ({"chapter", "cell"}, {"test"}):
+            told = f"evidence of claim {name} has {check.brief(proof)}"
+            raise ValueError(f"{told}; it should be a chapter's cell, or a test")
+    items = entry.get("items") or []
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise ValueError(f"items of claim {name} is {check.brief(items)}; it should be a list of texts")
     return Claim(
         id=name,
         section=str(where["section"]),
         label=str(where["label"]),
-        items=tuple(entry.get("items") or ()),
+        items=tuple(items),
         says=str(entry["says"]).strip(),
         verdict=verdict,
         correction=str(entry.get("correction") or "").strip(),

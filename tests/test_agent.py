@@ -517,3 +517,89 @@ def test_a_diverging_setting_is_data_and_blocks_no_sweep(tmp_path):
     assert lost.any(axis=1).all()
     assert (np.diff(lost.astype(int), axis=1) >= 0).all()  # once lost, lost for good
     assert (found["lengths"].values[1][lost] == 0).all()
+
+
+def test_texts_with_a_colon_in_the_options_are_asked_for_like_names():
+    """An environment that stands for another imports the module that an option names."""
+    inner = GymSetting("GymV21Environment-v0", '{"env_id": "os:x", "kwargs": {"a": ["b:c", 1, null]}}')
+    assert inner.imported == ("os:x", "b:c")
+    assert GymSetting("a:b-v0", '{"desc": "SG"}').imported == ("a:b-v0",)
+
+
+@pytest.mark.parametrize(
+    "setting", [GymSetting("NoSuchThing-v0"), GymSetting("CartPole-v1", '{"colour": "red"}'),
+                GymSetting("CartPole-v1", '{"max_episode_steps": 3}')],
+)  # fmt: skip
+def test_an_environment_that_cannot_be_made_is_one_clear_error(setting):
+    with pytest.raises(ValueError, match=f"env is '{setting.env}', and options .+; Gymnasium says: "):
+        gym_runs(setting, 1, 0, first_run=0)
+
+
+def test_options_too_deep_are_refused():
+    with pytest.raises(ValueError, match=r"options is '\[\[\[.+; it should be a JSON object"):
+        GymSetting("CartPole-v1", "[" * 100_000)
+
+
+class Says(Corridor):
+    """A corridor that says other things than it should of one step."""
+
+    def __init__(self, place, value):
+        super().__init__()
+        self.place, self.value = place, value
+
+    def step(self, action):
+        answer = list(super().step(action))
+        answer[self.place] = self.value
+        return tuple(answer)
+
+
+def walker():
+    return Agent(TileCoder([0.0], [4.0], 2, size=256), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("value", ["no", "False", np.nan, None, 2, np.array([True, False]), 1j, [], object()])
+@pytest.mark.parametrize("place", [2, 3])
+def test_an_end_is_true_or_false_and_nothing_that_counts_as_such(place, value):
+    """The text "no" would end every episode after its first step."""
+    told = r"env\.step returned .+ terminated and truncated \(True or False\)"
+    with pytest.raises(ValueError, match=told):
+        evaluate(Says(place, value), None, 1, seed=0, policy=lambda state: 1)
+    with pytest.raises(ValueError, match=told):
+        play(Says(place, value), walker(), 1, seed=0)
+
+
+@pytest.mark.parametrize("value", ["1.0", None, 1j, 10**400, np.array([1.0, 2.0]), {}, np.datetime64("2019")])
+def test_a_reward_is_a_number(value):
+    with pytest.raises(ValueError, match=r"env\.step returned .+ reward \(a number\)"):
+        play(Says(1, value), walker(), 1, seed=0)
+
+
+@pytest.mark.parametrize("yes", [1, 1.0, np.True_, np.array(True), np.uint8(1)])
+def test_rewards_and_ends_may_be_numpys(yes):
+    played = play(Says(2, yes), walker(), 2, seed=0)
+    assert (played.lengths.tolist(), played.truncated.tolist()) == ([1, 1], [False, False])
+    for reward in (np.float32(0.5), np.array(0.5), np.float64(0.5), 1, np.int8(1), True):
+        again = play(Says(1, reward), walker(), steps=3, seed=0)
+        assert again.lengths.sum() <= 3
+
+
+def test_states_that_are_objects_are_told_apart_by_their_values():
+    """The bytes of an array of objects are addresses, which are used again."""
+    coder, rng = TileCoder([0.0, 0.0], [1.0, 1.0], 2, tilings=4, size=4096), np.random.default_rng(1)
+    agent = Agent(coder, np.random.default_rng(0))
+    for _ in range(300):
+        point = [float(number) for number in rng.random(2)]
+        rows = agent._weights.rows(np.array(point, dtype=object))
+        np.testing.assert_array_equal(rows, coder.active(point))
+
+
+def test_a_state_is_refused_whatever_was_seen_before():
+    agent = Agent(TileCoder([0.0, 0.0], [1.0, 1.0], 2, size=256), np.random.default_rng(0))
+    state = np.array([0.25, 0.5])
+    agent.act(state)
+    with pytest.raises(ValueError, match=r"state has shape \(1, 2\)"):
+        agent.act(state[None])
+    table = Agent(TableCoder((3, 2), 2), np.random.default_rng(0))
+    table.act(np.array([1, 0]))
+    with pytest.raises(ValueError, match="it should be from 0 to 2"):
+        table.act(np.frombuffer(np.array([1, 0]).tobytes(), dtype=np.dtype(int).newbyteorder()))

@@ -785,3 +785,17 @@ def test_a_generator_that_would_read_outside_its_memory_is_refused(tmp_path, bit
         within[path[-1]] = place
         (tmp_path / "x.npz").write_bytes(pack(header, arrays))
         assert Agent.load(tmp_path / "x.npz").act(0) in (0, 1)
+
+
+def test_a_file_cannot_ask_for_more_tiles_than_memory(tmp_path):
+    """Two bytes of a small file would fill the memory in the first step."""
+    agent = Agent(TileCoder([0.0], [1.0], 2, tilings=4, size=16), np.random.default_rng(0))
+    header, arrays = unpack(agent.save(tmp_path / "x.npz").read_bytes())
+    for tilings, fits in ((2**19, True), (2**19 + 1, False), (2**29, False)):
+        header["features"][1]["tilings"] = tilings
+        (tmp_path / "x.npz").write_bytes(pack(header, arrays))
+        if fits:
+            assert Agent.load(tmp_path / "x.npz").features.tilings == tilings
+            continue
+        with pytest.raises(DamagedFile, match=r"the number of tiles of a state is .+; it should be at most 1048576"):
+            Agent.load(tmp_path / "x.npz")

@@ -9,6 +9,7 @@ import pytest
 from gqlib.domains import baird_star, boyan_chain, cart_pole
 from gqlib.domains.base import Trajectory
 from gqlib.evaluation import PredictionSetting, run_prediction
+from gqlib.evaluation.grids import GridSetting
 from gqlib.evaluation.measures import (
     discounted_traces,
     empirical_moments,
@@ -20,6 +21,7 @@ from gqlib.evaluation.measures import (
 )
 from gqlib.evaluation.run import measured_problem, prepare
 from gqlib.fast import prediction as fast
+from gqlib.learners.sigma import Schedule
 from gqlib.prediction import PredictionProblem
 from gqlib.sweeps.store import canonical_json
 
@@ -288,3 +290,32 @@ def test_lstd_is_prepared_once_and_does_not_depend_on_step_sizes():
         prepare(3, path, np.zeros(400))
     with pytest.raises(ValueError, match=r"^path has features \(400, 4\); they should be \(200, 4\)$"):
         prepare(BOYAN, path, np.zeros(400))
+
+
+@pytest.mark.parametrize(
+    ("phi", "ends", "told"),
+    [
+        (None, [False], "phi is None; it should be an array of real numbers"),
+        ([[np.nan]], [False], "phi is nan at"),
+        ([1.0, 2.0], [False, True], "phi has shape"),
+        ([[1.0], [2.0]], [False], "ends has shape"),
+        ([[1.0], [2.0]], None, "ends is None; it should be an array of real numbers"),
+        ([[1.0], [2.0]], np.array(0.5), "ends has shape"),
+    ],
+)
+def test_discounted_traces_refuse_what_is_no_trajectory(phi, ends, told):
+    with pytest.raises(ValueError, match=told):
+        discounted_traces(phi, ends, 0.5)
+
+
+def test_a_ramp_counts_no_more_levels_than_it_can():
+    """Beyond it their number times that of the steps would not be a whole number of 64 bits."""
+    for fields in ({"sigma_ramp_to": 1e7}, {"sigma_ramp_to": -1e19}, {"sigma": 1e7, "sigma_ramp_to": 1.0}):
+        with pytest.raises(ValueError, match=r"it should be at most 1e\+06 in size"):
+            PredictionSetting("boyan_chain", **fields)
+    for given in ({"ramp_to": 1e19, "sigmas": (0.5,)}, {"ramp_to": 1.0, "sigmas": (0.5, 1e7)}):
+        with pytest.raises(ValueError, match=r"at most 1e\+06"):
+            GridSetting("boyan_chain", alphas=(0.1,), etas=(1.0,), **given)
+    with pytest.raises(ValueError, match=r"mean is 10000000\.0; it should be at most 1e\+06 in size"):
+        Schedule(1e7, ramp_to=0.0)
+    assert Schedule(0.0, ramp_to=1e6).means([False] * 4).tolist() == [0.0, 250000.0, 500000.0, 750000.0]

@@ -143,3 +143,9 @@ def test_control_refuses_bad_input_by_name(change, message):
     good = {"n": 1, "sigma": [0.5], "alpha": 0.1, "epsilon": 0.1, "max_steps": 5, "draw": lambda: 0.5}
     with pytest.raises(ValueError, match=message):
         n_step_q_sigma_control(WINDY, **(good | change))
+
+
+@pytest.mark.parametrize("runs", [b"1", "1", np.array(0.5), np.array([[1]])])
+def test_numbers_of_runs_are_a_row_of_them(runs):
+    with pytest.raises(ValueError, match=r"runs is .+; it should hold numbers of runs"):
+        fast.control_returns(fast.trace_run, random_walk(1), 0.9, [0.5], runs=runs, alpha=0.5, epsilon=0.0, seed=0)

@@ -84,3 +84,9 @@ def test_what_is_in_a_script_gets_a_hint(monkeypatch):
     monkeypatch.setitem(names.TABLE["runner"], "gone", "math:no_such_function")
     with pytest.raises(SweepError, match=r"^cannot find 'math:no_such_function': "):
         look_up("runner", "gone")
+
+
+@pytest.mark.parametrize("allow", [None, 5, iter([])])
+def test_what_is_allowed_is_a_collection(allow):
+    with pytest.raises(ValueError, match=r"allow is .+; it should be a list of names"):
+        look_up("runner", "os:system", allow)

@@ -136,7 +136,8 @@ def run(env, policy=lambda state: 0):
 
 
 FLAT = "(gymnasium.wrappers.FlattenObservation makes one Box of many parts)"
-A_STEP = "five things as gymnasium.Env.step does: state, reward (a number), terminated, truncated, and a dict"
+A_STEP = "five things as gymnasium.Env.step does: state, reward (a number), terminated and truncated (True or False), "
+A_STEP += "and a dict"
 A_RESET = "it should return the first state and a dict, as gymnasium.Env.reset does"
 ROOM = "it should be smaller, so that arrays hold at most 2147483648 numbers"
 CART = "CartPole-v1"

@@ -1,5 +1,6 @@
 """The register of claims, entry by entry: what is read, refused, counted and printed."""
 
+import copy
 import re
 
 import pytest
@@ -72,7 +73,8 @@ def test_a_finding_is_read(tmp_path):
 
 def write(folder, entries):
     path = folder / "claims.yml"
-    path.write_text(yaml.safe_dump(entries), encoding="utf-8")
+    each = entries if isinstance(entries, dict) else [copy.deepcopy(entry) for entry in entries]  # shares nothing
+    path.write_text(yaml.safe_dump(each), encoding="utf-8")
     return path
 
 
@@ -252,3 +254,34 @@ def test_a_row_has_the_place_the_judgement_and_the_chapters():
     assert linked.startswith(r"| Eq. (7) | **corrected (hypothesis)** Says $\sigma$. <br>*It is 2.*")
     assert linked.endswith("| [gq errata](#cell-a), [other](#cell-c) |")
     assert _judged(again, True, {}).startswith(r"**corrected** Says $\sigma$. <br>*Or 3.* <br>(judged elsewhere; not ")
+
+
+TEXT = "- id: a\n  where: {section: Abstract, label: x}\n  says: it\n  verdict: verified\n  evidence: [{test: t}]\n"
+LAUGHS = "".join(f"    - &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(9))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: b: c", "in YAML \\(mapping values are not allowed"),
+        (b"\xff\xfe", "in YAML \\('utf-8' codec can't decode"),
+        ("[" * 3000, "in YAML \\(maximum recursion depth"),
+        ("- !!python/object/apply:os.system ['true']", "in YAML \\(could not determine a constructor"),
+        (TEXT + "  says: something else\n", "in YAML \\(a name twice in"),
+        (TEXT.replace("it\n", "\n    - &a0 [lol, lol]\n") + LAUGHS, "in YAML \\("),
+        (TEXT.replace("says: it\n", "says:\n    - &a0 [lol, lol]\n" + LAUGHS), "in YAML \\(a reference in"),
+        (TEXT.replace("it\n", '"\\UFFFFFFFF"\n'), "in YAML \\("),
+        (TEXT.replace("it\n", "!!timestamp 5\n"), "in YAML \\("),
+        (TEXT + "  items: 5\n", "items of claim a is 5; it should be a list of texts"),
+        (TEXT + "  items: abc\n", "items of claim a is 'abc'; it should be a list of texts"),
+        (TEXT.replace("{test: t}", "5"), "evidence of claim a has 5; it should be a chapter's cell, or a test"),
+        (TEXT.replace("{test: t}", "{cell: c}"), r"evidence of claim a has \{'cell': 'c'\}; it should be"),
+        (TEXT + "  5: x\n  foo: y\n", "claim a has a field 5; it should be one of"),
+    ],
+)
+def test_a_hostile_register_is_one_clear_error(tmp_path, text, said):
+    path = tmp_path / "claims.yml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=said) as told:
+        load_claims(path)
+    assert "\n" not in str(told.value)

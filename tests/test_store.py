@@ -282,3 +282,15 @@ def test_members_are_plain_files_without_a_time(tmp_path: Path) -> None:
         assert info.create_system == 3
         assert info.external_attr == 0o100644 << 16
         assert info.compress_type == zipfile.ZIP_STORED
+
+
+@pytest.mark.parametrize("kind", ["is_char_device", "is_block_device"])
+def test_a_device_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Whoever may do anything would lose /dev/null for the name of a result; here a file plays the device."""
+    place = tmp_path / "null"
+    place.write_bytes(b"device")
+    monkeypatch.setattr(Path, kind, lambda path: path == place)
+    with pytest.raises(StoreError, match=r"cannot write .*null: it is a device"):
+        write_file(place, b"7")
+    assert place.read_bytes() == b"device"
+    assert os.listdir(tmp_path) == ["null"]

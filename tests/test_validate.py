@@ -164,3 +164,26 @@ def test_a_package_that_is_missing_is_told_with_what_brings_it():
             wanted(name)
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'another_one'$"):
         wanted("another_one")
+
+
+def test_what_cannot_be_written_down_is_refused_by_its_name():
+    class Mute:
+        def __repr__(self):
+            raise KeyError("text")
+
+    assert check.brief(10**5000) == "a very long number"
+    assert check.brief(Mute()).startswith("<test_validate.")
+    assert refused(check.scalar, 10**5000) == "x is a very long number; it should be a real number"
+    assert refused(check.reals, 10**5000) == "x is a very long number; it should be an array of real numbers"
+    assert refused(check.integer, 10**5000, high=3) == "x is a very long number; it should be at most 3"
+    assert refused(check.integer, -(10**5000), low=0) == "x is a very long number; it should be at least 0"
+
+
+def test_masked_entries_none_and_text_are_no_numbers():
+    """NumPy would take what is behind the mask, NaN for None, and the number that a text spells."""
+    values = np.ma.array([1.0, 2.0], mask=[False, True])
+    texts = [np.array([text, 2.0], dtype=object) for text in ("1", b"1")]
+    for wrong in (values, np.ma.masked, None, [1.0, None], *texts):
+        assert refused(check.reals, wrong).endswith("; it should be an array of real numbers")
+    assert check.reals("x", np.ma.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert check.reals("x", np.array([1, 2.5, True], dtype=object)).tolist() == [1.0, 2.5, 1.0]

@@ -145,7 +145,10 @@ class Sparse:
 
     def rows(self, state: Any, *, peek: bool = False) -> Rows:
         """Indices of the active features, (A, K), found once a step."""
-        mark = (state.dtype.num, state.tobytes()) if type(state) is np.ndarray else self.coder._key(state)[0]
+        if type(state) is np.ndarray and state.dtype.kind in "fiub":  # the bytes of objects say nothing of their values
+            mark = (state.dtype, state.shape, state.tobytes())
+        else:
+            mark = self.coder._key(state)[0]
         last, its_rows, before, older_rows = self._recent
         if mark == last:
             return its_rows

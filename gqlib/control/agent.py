@@ -39,6 +39,7 @@ __all__ = ["Agent", "TableCoder", "TileCoder"]
 
 _FORMAT = "gqlib agent 1"
 _GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+_MOST_TILES = 2**20  # that are active in a state, over all actions, of an agent from a file
 _SETTINGS = ("sigma", "lam", "gamma", "alpha", "eta", "epsilon", "target", "corrected")
 
 
@@ -266,6 +267,8 @@ class Agent:
         if features is None:
             kind, options = header["features"]
             features = {"tiles": TileCoder, "table": TableCoder}[kind](**options)
+            if isinstance(features, TileCoder):  # they cost nothing in the file, and memory in the first step
+                check.integer("the number of tiles of a state", features.actions * features.tilings, high=_MOST_TILES)
             if features.size != len(arrays["weights"]):
                 raise ValueError(f"weights has {len(arrays['weights'])} rows; it should have {features.size}")
             if isinstance(features, TileCoder):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -387,7 +387,8 @@ def _played(
                     answer = step(action)
                     try:
                         next_state, reward, ended, cut, _ = answer
-                        reward = float(reward)
+                        if type(reward) is not float or type(ended) is not bool or type(cut) is not bool:
+                            reward, ended, cut = _plain(reward, ended, cut)
                     except (TypeError, ValueError):
                         raise _not_a_step(answer) from None
                     if not (coded and reward - reward == 0.0):
@@ -452,8 +453,24 @@ def _hold(env: Any, state: Any, reward: float, log: _Log, more: int = 0) -> None
             raise ValueError(f"env {known} returned the {name} {check.brief(value)} {where}; it should be finite")
 
 
+def _plain(reward: Any, *flags: Any) -> tuple[float, bool, bool]:
+    """A reward and two flags of other kinds than Python's own; a text, or NaN, would count as True."""
+    ended, cut = (flag if isinstance(flag, bool | np.bool_) else _one("flag", flag) for flag in flags)
+    if not {ended, cut} <= {0.0, 1.0}:
+        raise ValueError
+    return _one("reward", reward), bool(ended), bool(cut)
+
+
+def _one(name: str, value: Any) -> float:
+    """A number, or an array that holds one."""
+    if isinstance(value, list | tuple):
+        raise TypeError
+    return float(value) if isinstance(value, float | np.floating) else float(check.reals(name, value).item())
+
+
 def _not_a_step(answer: Any) -> ValueError:
-    wanted = "five things as gymnasium.Env.step does: state, reward (a number), terminated, truncated, and a dict"
+    wanted = "state, reward (a number), terminated and truncated (True or False), and a dict"
+    wanted = f"five things as gymnasium.Env.step does: {wanted}"
     return ValueError(f"env.step returned {check.brief(answer)}; it should return {wanted}")
 
 
@@ -504,10 +521,10 @@ class GymSetting(Setting):
         check.instance("options", self.options, str)
         try:
             options = json.loads(self.options)
-        except ValueError:
+        except (ValueError, RecursionError):
             options = None
         if not isinstance(options, dict):
-            raise ValueError(f"options is {self.options!r}; it should be a JSON object")
+            raise ValueError(f"options is {check.brief(self.options)}; it should be a JSON object")
         for name in ("low", "high"):
             corner = getattr(self, name)
             if not isinstance(corner, list | tuple):
@@ -533,8 +550,27 @@ class GymSetting(Setting):
 
     @property
     def imported(self) -> tuple[str, ...]:
-        """The environment's name where Gymnasium would import a module for it, ``module:name``."""
-        return (self.env,) if ":" in self.env else ()
+        """What Gymnasium may import a module for, ``module:name``: the environment's name, and texts in its options."""
+        return tuple(text for text in (self.env, *_texts(json.loads(self.options))) if ":" in text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in what JSON holds: an environment that stands for another takes that one's name as an option."""
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(part)
+
+
+def _made(setting: GymSetting) -> Any:
+    """The environment of a setting."""
+    with check.package("gymnasium", "gym"):
+        import gymnasium
+
+    try:
+        return gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **json.loads(setting.options))
+    except (gymnasium.error.Error, TypeError) as error:
+        raise ValueError(f"env is {setting.env!r}, and options {setting.options}; Gymnasium says: {error}") from error
 
 
 def _coder(env: Any, setting: GymSetting) -> TileCoder | TableCoder:
@@ -560,16 +596,12 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
     [[3.0, 3.0]]
     """
     check.instance("setting", setting, GymSetting)
-    with check.package("gymnasium", "gym"):
-        import gymnasium
-
     runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
     first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, runs * setting.episodes)
-    options = json.loads(setting.options)
     kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": [], "diverged": []}
     for run in range(first_run, first_run + runs):
-        env = gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **options)
+        env = _made(setting)
         coder = _coder(env, setting)
         rng = seeds.generator(seed, run, seeds.GYM_EXPLORATION)
         world = seeds.sequence(seed, run, seeds.GYM_ENVIRONMENT)

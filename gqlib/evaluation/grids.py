@@ -31,7 +31,7 @@ from gqlib._validate import Array
 from gqlib.evaluation.measures import half_square, inverse_of_m, mixture_value
 from gqlib.evaluation.run import measured_problem, prepare, truth_of
 from gqlib.evaluation.setting import LEARNERS, PredictionSetting
-from gqlib.learners.sigma import DRAWN, Drawn
+from gqlib.learners.sigma import DRAWN, LARGEST_RAMP, Drawn
 from gqlib.sweeps.results import Labelled
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
@@ -93,7 +93,8 @@ class GridSetting(Setting):
         check.choice("drawn", self.drawn, DRAWN)
         check.choice("learner", self.learner, LEARNERS)
         if self.ramp_to is not None:
-            object.__setattr__(self, "ramp_to", check.scalar("ramp_to", self.ramp_to))
+            object.__setattr__(self, "ramp_to", check.scalar("ramp_to", self.ramp_to, largest=LARGEST_RAMP))
+            check.array("sigmas", self.sigmas, (None,), largest=LARGEST_RAMP)
         first = self.cell(0, 0, 0)
         for name in ("options", "lam", "steps", "kept"):
             object.__setattr__(self, name, getattr(first, name))

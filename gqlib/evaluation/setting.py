@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib.domains import baird_star, boyan_chain, cart_pole
 from gqlib.domains.base import Domain
-from gqlib.learners.sigma import SigmaFields
+from gqlib.learners.sigma import LARGEST_RAMP, SigmaFields
 from gqlib.sweeps.setting import Setting
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ class PredictionSetting(SigmaFields, Setting):
             "steps": check.integer("steps", self.steps, low=kept),
         }
         if self.sigma_ramp_to is not None:
-            checked["sigma_ramp_to"] = check.scalar("sigma_ramp_to", self.sigma_ramp_to)
+            checked["sigma_ramp_to"] = check.scalar("sigma_ramp_to", self.sigma_ramp_to, largest=LARGEST_RAMP)
+            check.scalar("sigma", self.sigma, largest=LARGEST_RAMP)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         if self.steps % self.kept:

@@ -266,7 +266,7 @@ def control_returns(
     """
     learn, value = _chosen(learner, parameter, n_step_run, trace_run)
     made, settings = _task(task), _control(sigmas, alpha, epsilon, max_steps)
-    if not isinstance(runs, Iterable):
+    if not isinstance(runs, Iterable) or isinstance(runs, str | bytes) or getattr(runs, "ndim", 1) != 1:
         raise ValueError(f"runs is {check.brief(runs)}; it should hold numbers of runs")
     streams = [words(seed, run, TRAJECTORY) for run in runs]
     if not streams:

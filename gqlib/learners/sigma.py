@@ -27,6 +27,8 @@ __all__ = ["DRAWN", "MEANS", "NOISE", "Schedule", "SigmaFields", "dynamic", "fam
 
 Drawn = Literal["step", "episode", "run"]
 DRAWN = get_args(Drawn)
+# Of a σ that ramps: its levels are counted, and beyond this their number times that of the steps is no int64.
+LARGEST_RAMP = 1e6
 NOISE = 0.01  # standard deviation of the paper's dynamic σ
 # 0.02, 0.04, …, 0.98: each the double nearest to its decimal.
 MEANS = tuple(k / 50 for k in range(1, 50))
@@ -75,11 +77,11 @@ class Schedule:
 
     def __post_init__(self) -> None:
         checked = {
-            "mean": check.scalar("mean", self.mean),
+            "mean": check.scalar("mean", self.mean, largest=check.LARGEST if self.ramp_to is None else LARGEST_RAMP),
             "noise": check.scalar("noise", self.noise, low=0.0),
             "drawn": check.choice("drawn", self.drawn, DRAWN),
             "clipped": check.flag("clipped", self.clipped),
-            "ramp_to": None if self.ramp_to is None else check.scalar("ramp_to", self.ramp_to),
+            "ramp_to": None if self.ramp_to is None else check.scalar("ramp_to", self.ramp_to, largest=LARGEST_RAMP),
             "decay": check.scalar("decay", self.decay, low=0.0, high=1.0, open_low=True),
         }
         for name, value in checked.items():

@@ -194,6 +194,8 @@ def look_up(kind: str, name: str, allow: Collection[str] = ()) -> Callable[..., 
     check.instance("name", name, str)
     if isinstance(allow, str):
         raise ValueError(f"allow is {allow!r}; it should be a list of names such as [{allow!r}]")
+    if not isinstance(allow, Collection):
+        raise ValueError(f"allow is {check.brief(allow)}; it should be a list of names")
     path = TABLE[kind].get(current(kind, name))
     if path is None:
         if ":" not in name:

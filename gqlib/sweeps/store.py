@@ -292,6 +292,8 @@ def write_file(path: Path, data: bytes) -> None:
         raise ValueError(f"path is {str(path)!r}; it should name a file")
     partial = path.with_name(f"{_PARTIAL}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
+        if (path.is_char_device() or path.is_block_device()) and not path.is_symlink():
+            raise StoreError(f"cannot write {path}: it is a device")  # which the rename would put an end to
         with _removed_on_failure(partial):
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
             with open(descriptor, "wb", buffering=0) as file:
