@@ -22,15 +22,18 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from gqlib import _validate as check
 from gqlib.edition.typeset import to_markdown
 
 __all__ = ["SOURCES", "VERDICTS", "WEIGHTS", "Claim", "count_verdicts", "count_weights", "load_claims", "render"]
 
-SOURCES = ("paper", "successor")
-VERDICTS = ("verified", "definition", "corrected", "refuted", "reproduced", "not reproduced", "underspecified")
+Source = Literal["paper", "successor"]
+Verdict = Literal[
+    "verified", "definition", "corrected", "refuted", "reproduced", "not reproduced", "underspecified"
+]
+SOURCES, VERDICTS = get_args(Source), get_args(Verdict)
 # How much a correction weighs: put right while reading; a wrong line but a right result; the statement itself changes.
 WEIGHTS = ("slip", "formula", "hypothesis")
 FIELDS = frozenset(
@@ -89,7 +92,7 @@ class Claim:
     label: str
     items: tuple[str, ...]
     says: str
-    verdict: str
+    verdict: Verdict
     correction: str
     readings: str
     cells: tuple[tuple[str, str], ...]
@@ -98,7 +101,7 @@ class Claim:
     repeats: str = ""
     defence: str = ""
     finding: str = ""
-    source: str = "paper"
+    source: Source = "paper"
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -121,7 +124,7 @@ class Claim:
         return f"{section} and {words}" if len(others) < len(self.sections) else f"{section}, {words}"
 
 
-def load_claims(path: str | Path | None = None, *, source: str = "paper") -> list[Claim]:
+def load_claims(path: str | Path | None = None, *, source: Source = "paper") -> list[Claim]:
     """Read and check the register; without `path`, that of the package or, in a checkout, that of the book.
 
     Parameters

@@ -14,14 +14,14 @@ from gqlib import _validate as check
 from gqlib.control.engine import rates_of, streams_of, world_of
 from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import tile_table
+from gqlib.fast import _records as records
 from gqlib.fast._baselines import dense_run
-from gqlib.fast._records import Variant
-from gqlib.learners.corrected import VARIANTS
+from gqlib.learners.corrected import VARIANTS, Variant
 
 __all__ = ["corrected_car"]
 
 
-def corrected_car(setting: ControlSetting, variant: str, runs: int, seed: int) -> tuple[NDArray[np.int32], int]:
+def corrected_car(setting: ControlSetting, variant: Variant, runs: int, seed: int) -> tuple[NDArray[np.int32], int]:
     """Steps of each episode, (runs, episodes), and how many runs diverged (their remaining episodes count as cut off).
 
     Streams are those of `gqlib.control.run_control`: with the variant "paper" the steps are the same.
@@ -48,7 +48,7 @@ def corrected_car(setting: ControlSetting, variant: str, runs: int, seed: int) -
         raise ValueError(f"setting is {setting}; it should have a greedy target, the gradient method and a fixed sigma")
     table = tile_table(setting.p, setting.tilings, setting.memory)
     steps = np.full((runs, setting.episodes), -setting.max_steps, dtype=np.int32)
-    update = Variant(
+    update = records.Variant(
         weight_u=variant != "paper",
         weight_c=variant in ("weighted", "maei"),
         on_next=float(variant in ("paper", "corrected")),

@@ -16,13 +16,14 @@ from gqlib.sweeps.setting import Setting
 __all__ = ["ControlSetting", "first_weights"]
 
 TargetPolicy = Literal["greedy", "epsilon-greedy"]
-Memory = Literal["int", "iht", "salted", "rltoolkit"]
+FixedMemory = Literal["int", "iht"]  # the same in every run
+Memory = Literal[FixedMemory, "salted", "rltoolkit"]
 VTime = Literal["same-step", "lagged"]
 Method = Literal["gradient", "semi-gradient", "corrected"]
 Ties = Literal["first", "random"]
 Start = Literal["valley", "bottom", "anywhere"]
 TARGETS = get_args(TargetPolicy)
-FIXED_MEMORIES = ("int", "iht")  # the same in every run
+FIXED_MEMORIES = get_args(FixedMemory)
 MEMORIES, V_TIMES, METHODS = get_args(Memory), get_args(VTime), get_args(Method)
 TIES, STARTS = get_args(Ties), get_args(Start)
 LARGEST_MEMORY = 2**16  # the engine stores indices in 16 bits

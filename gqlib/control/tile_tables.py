@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib import rltoolkit
-from gqlib.control.setting import FIXED_MEMORIES, LARGEST_MEMORY, MEMORIES, MOST_TILINGS
+from gqlib.control.setting import FIXED_MEMORIES, LARGEST_MEMORY, MEMORIES, MOST_TILINGS, FixedMemory, Memory
 from gqlib.domains import mountain_car as car
 from gqlib.fast._lines import LINE, zeros_in_lines
 from gqlib.seeds import HASH, generator
@@ -200,7 +200,7 @@ def _coordinates(tilings: int, older: bool = False) -> tuple[list[tuple[int, ...
     return names, rank[number].reshape(-1, car.ACTIONS * tilings)
 
 
-def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
+def make_memory(memory: FixedMemory, p: int, tilings: int) -> IHT | int:
     """The tiles3 memory behind a table: the int `p`, or an IHT of size `p` filled in the stated order.
 
     Examples
@@ -220,7 +220,7 @@ def make_memory(memory: str, p: int, tilings: int) -> IHT | int:
 
 
 def make_coder(
-    memory: str, p: int, tilings: int, *, seed: int = 0, run: int = 0
+    memory: Memory, p: int, tilings: int, *, seed: int = 0, run: int = 0
 ) -> Callable[[Sequence[float], int], list[int]]:
     """The coder of a run as a function of a state in units of tile widths and an action.
 
@@ -232,11 +232,11 @@ def make_coder(
     >>> make_coder("int", 512, 8)(scaled(-0.5, 0.0), 1) == tiles(512, 8, scaled(-0.5, 0.0), [1])
     True
     """
-    check.choice("memory", memory, MEMORIES)
+    chosen = check.choice("memory", memory, MEMORIES)
     p = check.integer("p", p, low=1, high=LARGEST_MEMORY)
     tilings = check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
-    if memory in FIXED_MEMORIES:
-        store = make_memory(memory, p, tilings)
+    if chosen in FIXED_MEMORIES:
+        store = make_memory(chosen, p, tilings)
         return lambda state, action: tiles(store, tilings, state, [action])
     drawn = generator(seed, run, HASH)
     if memory == "salted":
@@ -275,12 +275,12 @@ def tile_table(p: int, tilings: int = 8, memory: str = "int", *, seed: int = 0, 
     p = check.integer("p", p, low=1, high=LARGEST_MEMORY)
     tilings = check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
     seed, run = check.integer("seed", seed, low=0), check.integer("run", run, low=0)
-    fixed = check.choice("memory", memory, MEMORIES) in FIXED_MEMORIES
-    return _tile_table(p, tilings, memory) if fixed else _drawn_table(p, tilings, memory, seed, run)
+    kind = check.choice("memory", memory, MEMORIES)
+    return _tile_table(p, tilings, kind) if kind in FIXED_MEMORIES else _drawn_table(p, tilings, kind, seed, run)
 
 
 @lru_cache(maxsize=16)
-def _tile_table(p: int, tilings: int, memory: str) -> TileTable:
+def _tile_table(p: int, tilings: int, memory: FixedMemory) -> TileTable:
     _need_tuple_hash()
     store = make_memory(memory, p, tilings)
     names, number = _coordinates(tilings)
@@ -292,7 +292,7 @@ def _tile_table(p: int, tilings: int, memory: str) -> TileTable:
 
 
 @lru_cache(maxsize=KEPT_TABLES)
-def _drawn_table(p: int, tilings: int, memory: str, seed: int, run: int) -> TileTable:
+def _drawn_table(p: int, tilings: int, memory: Memory, seed: int, run: int) -> TileTable:
     drawn = generator(seed, run, HASH)
     if memory == "rltoolkit":
         names, number = _coordinates(tilings, older=True)

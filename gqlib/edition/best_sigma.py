@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -36,7 +37,9 @@ __all__ = ["CASES", "ETA", "LAMS", "SIGMAS", "Case", "case", "errors", "parabola
 ETA = 4.0
 SIGMAS = tuple(k / 20 for k in range(21))
 LAMS = tuple(k / 10 for k in range(10))
-CASES = ("machine, table", "machine, three features", "random, three features")
+CaseName = Literal["machine, table", "machine, three features", "random, three features"]
+Method = Literal["paper", "corrected"]
+CASES, METHODS = get_args(CaseName), get_args(Method)
 DIGITS = 6  # significant, of the numbers in the block
 
 
@@ -56,7 +59,7 @@ class Case:
     problem: PredictionProblem
 
 
-def case(name: str) -> Case:
+def case(name: CaseName) -> Case:
     """One of the three cases of the figure.
 
     The random one has four states, two actions and three features; μ takes no action with a probability below 0.1.
@@ -75,7 +78,7 @@ def case(name: str) -> Case:
 
 
 @cache
-def _case(chosen: str) -> Case:
+def _case(chosen: CaseName) -> Case:
     if chosen == CASES[2]:
         rng = np.random.default_rng(8)
         mdp = random_mdp(rng, 4, 2, 0.9, concentration=0.3)
@@ -87,7 +90,7 @@ def _case(chosen: str) -> Case:
     return Case(mdp, mu, pi, PredictionProblem.on_pairs(mdp, mu, pi, phi))
 
 
-def errors(name: str, variant: str, sigma: float, lam: float) -> tuple[float, float]:
+def errors(name: CaseName, variant: Method, sigma: float, lam: float) -> tuple[float, float]:
     """Squared bias against q^π, and variance over α, of one method; both averaged over the visits of μ.
 
     Parameters
@@ -105,7 +108,7 @@ def errors(name: str, variant: str, sigma: float, lam: float) -> tuple[float, fl
     [[0.0, 0.53], [0.0, 840.41]]
     """
     chosen = case(name)
-    variant = check.choice("variant", variant, ("paper", "corrected"))
+    variant = check.choice("variant", variant, METHODS)
     problem, phi = chosen.problem, chosen.problem.features
     mean = CorrectedProblem.of(problem) if variant == "corrected" else problem
     theta = mean.fixed_point(sigma, lam)
@@ -115,7 +118,7 @@ def errors(name: str, variant: str, sigma: float, lam: float) -> tuple[float, fl
     return float(problem.xi @ (phi @ theta - chosen.mdp.q(chosen.pi).ravel()) ** 2), variance
 
 
-def parabola(name: str, lam: float) -> tuple[float, float, float]:
+def parabola(name: CaseName, lam: float) -> tuple[float, float, float]:
     """The variance of the repaired method over α as c0 + c1 σ + c2 σ², from its values at σ = 0, ½ and 1.
 
     Parameters
@@ -135,7 +138,7 @@ def parabola(name: str, lam: float) -> tuple[float, float, float]:
     return low, high - low - c2, c2
 
 
-def _row(name: str, lam: float) -> list[float]:
+def _row(name: CaseName, lam: float) -> list[float]:
     """Squared bias and parabola of the repaired method, then squared bias and variance of the paper's for each σ."""
     paper = [number for sigma in SIGMAS for number in errors(name, "paper", sigma, lam)]
     row = [errors(name, "corrected", 0.0, lam)[0], *parabola(name, lam), *paper]

@@ -13,6 +13,7 @@ leads down; the other one follows θ̇ = −A_σᵀM⁻¹g, straight downhill (E
 from __future__ import annotations
 
 from functools import cache
+from typing import Literal, get_args
 
 from gqlib import _validate as check
 from gqlib import symbolic
@@ -24,11 +25,12 @@ from gqlib.prediction import PredictionProblem
 
 __all__ = ["BOWLS", "bowl_problem", "show_bowl"]
 
-BOWLS = ("machine, run and repair", "machine, 1 and repair", "two states")
+Bowl = Literal["machine, run and repair", "machine, 1 and repair", "two states"]
+BOWLS = get_args(Bowl)
 _LEANING = ((1.0, 0.0), (1.0, 1.0)) * 3
 
 
-def bowl_problem(name: str, gamma: float = 0.95) -> PredictionProblem:
+def bowl_problem(name: Bowl, gamma: float = 0.95) -> PredictionProblem:
     """One of the three problems with two weights.
 
     Parameters

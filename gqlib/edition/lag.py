@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
+from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
@@ -32,12 +33,13 @@ __all__ = ["LOGBOOKS", "STARTS", "WALK", "logbook", "show_lag"]
 
 WALK = "lrlrrrlrrrrllrrrlrrrrlrrrrllrrlrrrlrrrrlllllllrrrrlllllrrlrlr"
 """The actions of the fixed walk of the two-state example; the last one is looked at and not taken."""
-LOGBOOKS = ("two states", "machine")
+Logbook = Literal["two states", "machine"]
+LOGBOOKS = get_args(Logbook)
 STARTS = {"two states": (2.0, 0.0), "machine": (10.0, 20.0)}
 _STEPS, _SEED = 60, 1
 
 
-def logbook(name: str) -> Array:
+def logbook(name: Logbook) -> Array:
     """Sixty lines of φ (two numbers), R, φ' (two) and E_πφ(S', ·) (two).
 
     Parameters

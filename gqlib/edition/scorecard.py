@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gqlib import _validate as check
-from gqlib.claims import SECTIONS, VERDICTS, WEIGHTS, Claim, checked, count_verdicts, count_weights
+from gqlib.claims import SECTIONS, VERDICTS, WEIGHTS, Claim, Verdict, checked, count_verdicts, count_weights
 from gqlib.edition.typeset import to_html, to_markdown
 
 __all__ = ["NUMBERS", "Block", "cards", "chapter_title", "controls", "counts", "entries", "headline"]
@@ -206,7 +206,7 @@ def controls(claims: Iterable[Claim]) -> Block:
     return Block(f'<div class="gq-scorecard">\n{form}\n</div>', plain)
 
 
-def entries(claims: Iterable[Claim], verdict: str | None = None) -> Block:
+def entries(claims: Iterable[Claim], verdict: Verdict | None = None) -> Block:
     """The claims in full, or those with one verdict, the weightiest first and those that repeat another last.
 
     Examples

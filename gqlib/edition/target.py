@@ -16,6 +16,7 @@ target, both measured by ‖x‖² = Σ_i ξ_i x_i², with ξ the crew's shares 
 from __future__ import annotations
 
 from functools import cache
+from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
@@ -32,11 +33,12 @@ __all__ = ["WEIGHTS", "machine_weights", "show_target"]
 
 _WEAR = ((1.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.5), (1.0, 1.0, 0.0), (1.0, 0.0, 1.0), (1.0, 1.0, 0.0))
 _ALIKE = tuple((2.0,) if planned else (1.0,) for planned in PLAN.ravel())
-_FEATURES = {"table": np.eye(6).tolist(), "three weights": _WEAR, "two weights": FLAGS, "one weight": _ALIKE}
-WEIGHTS = tuple(_FEATURES)
+Weights = Literal["table", "three weights", "two weights", "one weight"]
+WEIGHTS = get_args(Weights)
+_FEATURES = dict(zip(WEIGHTS, (np.eye(6).tolist(), _WEAR, FLAGS, _ALIKE), strict=True))
 
 
-def machine_weights(weights: str, gamma: float = 0.95) -> PredictionProblem:
+def machine_weights(weights: Weights, gamma: float = 0.95) -> PredictionProblem:
     """The machine with a table, or with three, two weights or one.
 
     Parameters

@@ -30,7 +30,7 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.evaluation.measures import half_square, inverse_of_m, mixture_value
 from gqlib.evaluation.run import measured_problem, prepare, truth_of
-from gqlib.evaluation.setting import LEARNERS, PredictionSetting
+from gqlib.evaluation.setting import LEARNERS, LearnerName, PredictionSetting
 from gqlib.learners.sigma import DRAWN, LARGEST_RAMP, Drawn
 from gqlib.sweeps.results import Labelled
 from gqlib.sweeps.setting import Setting
@@ -78,7 +78,7 @@ class GridSetting(Setting):
     alphas: tuple[float, ...]
     etas: tuple[float, ...]
     options: tuple[tuple[str, object], ...] = ()
-    learner: str = "gq"
+    learner: LearnerName = "gq"
     lam: float = 0.0
     noise: float = 0.0
     drawn: Drawn = "step"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ DOMAINS: dict[str, Callable[..., Domain]] = {
     "boyan_chain": boyan_chain,
     "cart_pole": cart_pole,
 }
-LEARNERS = ("gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd")
+LearnerName = Literal["gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd"]
+LEARNERS = get_args(LearnerName)
 WITH_SIGMA = ("gq", "semi-gradient")  # the others weight by ρ and aim at π
 Options = tuple[tuple[str, Any], ...]
 
@@ -75,7 +76,7 @@ class PredictionSetting(SigmaFields, Setting):
     LATER: ClassVar[tuple[str, ...]] = ("kappa",)
     domain: str | Domain
     options: Options = ()
-    learner: str | Learner = "gq"
+    learner: LearnerName | str | Learner = "gq"
     sigma_ramp_to: float | None = None
     lam: float = 0.0
     alpha: float = 0.01

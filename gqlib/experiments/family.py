@@ -39,13 +39,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.grids import ControlGrid
-from gqlib.control.setting import METHODS, TARGETS, ControlSetting
+from gqlib.control.setting import METHODS, TARGETS, ControlSetting, Method
 from gqlib.experiments.mountain_car import TABLE_SIZES, control_experiment, dynamic_fields
 from gqlib.experiments.retuning import MEMORY, retuned_grid, retuned_rows
 from gqlib.experiments.tuning import SEARCH_RUNS, SEARCH_SEED, TENTHS, chosen, row_name
@@ -92,6 +92,7 @@ HOPELESS = 2.0
 FINALISTS = {"gradient": 6, "corrected": 6, "semi-gradient": 10}
 FINAL_RUNS, FINAL_SEED, RESULT_SEED = 40, 5302, 3019
 
+GradientMethod = Literal["gradient", "corrected"]
 Row = dict[str, Any]  # fields of a setting, without step sizes
 Cell = tuple[float, float]  # α and η
 
@@ -131,7 +132,7 @@ def _panel(place: tuple[str, int]) -> tuple[str, int]:
     return place
 
 
-def panel_row(method: str, place: tuple[str, int], sigma: float) -> Row:
+def panel_row(method: Method, place: tuple[str, int], sigma: float) -> Row:
     """Return the row of a panel; at σ = 1 the target policy plays no part in GQ and in the semi-gradient learner.
 
     Examples
@@ -171,7 +172,7 @@ def _twin(place: tuple[str, int]) -> Row:
     return {**best_row("gradient", place), "method": "semi-gradient"}
 
 
-def best_row(method: str, place: tuple[str, int], found: Mapping[str, Outcome] | None = None) -> Row:
+def best_row(method: GradientMethod, place: tuple[str, int], found: Mapping[str, Outcome] | None = None) -> Row:
     """Return the row of a panel that did best in the search: GQ with σ inside, or corrected GQ at any σ.
 
     Parameters
@@ -187,7 +188,7 @@ def best_row(method: str, place: tuple[str, int], found: Mapping[str, Outcome] |
     >>> best_row("gradient", ("greedy", 512))["method"]
     'gradient'
     """
-    check.choice("method", method, ("gradient", "corrected"))
+    check.choice("method", method, get_args(GradientMethod))
     target, p = _panel(place)
     found = outcomes() if found is None else found
     if method == "corrected":

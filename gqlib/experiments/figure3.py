@@ -33,14 +33,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from gqlib import _validate as check
 from gqlib.evaluation import PredictionSetting
 from gqlib.evaluation.grids import GridSetting
-from gqlib.evaluation.setting import LEARNERS
+from gqlib.evaluation.setting import LEARNERS, LearnerName
 from gqlib.learners.sigma import DRAWN, MEANS, NOISE, Drawn
 from gqlib.sweeps.setting import plain
 from gqlib.sweeps.store import canonical_json
@@ -146,7 +146,7 @@ def places(*, void: bool = True) -> Iterator[tuple[str, str]]:
         yield from ((name, reading) for reading in panel.readings if void or reading != "literal")
 
 
-def search_setting(panel: str, reading: str, lam: float, learner: str = "gq") -> GridSetting:
+def search_setting(panel: str, reading: str, lam: float, learner: LearnerName = "gq") -> GridSetting:
     """The search for step sizes at one place.
 
     Examples
@@ -186,7 +186,7 @@ def search() -> Experiment:
     settings = []
     for panel, reading in places():
         for lam in LAMBDAS:
-            learners = ["gq", "semi-gradient"]
+            learners: list[LearnerName] = ["gq", "semi-gradient"]
             learners += ["tdc"] if reading != "literal" else []
             learners += ["gtd2"] if reading != "literal" and lam == 0.0 else []
             settings += [search_setting(panel, reading, lam, learner) for learner in learners]
@@ -215,17 +215,20 @@ def wide() -> Experiment:
         alphas = (*ALPHAS, *HIGH_ALPHAS) if panel.startswith("Boyan") else (*LOW_ALPHAS, *ALPHAS)
         etas = (*ETAS, *HIGH_ETAS)
         for lam in LAMBDAS:
-            for learner in ("gq", "tdc", "semi-gradient", *(["gtd2"] if lam == 0.0 else [])):
+            learners: list[LearnerName] = ["gq", "tdc", "semi-gradient"]
+            learners += ["gtd2"] if lam == 0.0 else []
+            for learner in learners:
                 grid = replace(search_setting(panel, reading, lam, learner), alphas=alphas, etas=etas)
                 settings += [replace(grid, sigmas=(s,)) for s in (SIGMAS if grid.sigma_matters else SIGMAS[:1])]
         settings.append(ramp_setting(panel, reading, alphas, etas))
     return on_grids("fig3-wide", "Figure 3: the search, continued at its edges", settings, SEARCH_SEED, "cells")
 
 
-Way = float | str  # a value of σ, "common" to all of them, or "ramp"
+Shared = Literal["common", "ramp"]
+Way = float | Shared  # a value of σ, "common" to all of them, or "ramp"
 
 
-def wanted() -> Iterator[tuple[str, str, str, Way, float]]:
+def wanted() -> Iterator[tuple[str, str, LearnerName, Way, float]]:
     """Yield everything that needs step sizes: panel, reading, learner, σ (or "common", "ramp") and λ."""
     for panel, reading in places():
         void = reading == "literal"
@@ -239,7 +242,7 @@ def wanted() -> Iterator[tuple[str, str, str, Way, float]]:
             yield panel, reading, "gtd2", 0.0, 0.0
 
 
-def choice_name(panel: str, reading: str, learner: str, way: Way, lam: float = MAIN_LAMBDA) -> str:
+def choice_name(panel: str, reading: str, learner: LearnerName, way: Way, lam: float = MAIN_LAMBDA) -> str:
     """The name of a choice; λ is said where it is not the usual one, 0.9 (for GTD2: 0).
 
     Parameters
@@ -254,7 +257,7 @@ def choice_name(panel: str, reading: str, learner: str, way: Way, lam: float = M
     """
     check.choice("reading", reading, PANELS[check.choice("panel", panel, tuple(PANELS))].readings)
     check.choice("learner", learner, LEARNERS)
-    level = check.choice("way", way, ("common", "ramp")) if isinstance(way, str) else f"{check.scalar('way', way):g}"
+    level = check.choice("way", way, get_args(Shared)) if isinstance(way, str) else f"{check.scalar('way', way):g}"
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     usual = 0.0 if learner == "gtd2" else MAIN_LAMBDA
     return f"{panel} | {reading} | {learner} | {level}" + ("" if lam == usual else f" | λ = {lam:g}")
@@ -298,7 +301,8 @@ def _between(eta: float) -> tuple[float, ...]:
     return float(2.0**below), eta, float(2.0**above)
 
 
-MEASURED = ("mspbe", "error")
+Measured = Literal["mspbe", "error"]
+MEASURED = get_args(Measured)
 Kind = tuple[float, float, float, float]  # λ, α, η, and the σ between the ends
 
 
@@ -357,14 +361,16 @@ def kindest_cells() -> dict[str, Kind]:
     return {name: (lam, alpha, eta, sigma) for name, (lam, alpha, eta, sigma) in _written_down()["kindest"].items()}
 
 
-def _step_sizes(panel: str, reading: str, learner: str, way: Way, lam: float = MAIN_LAMBDA) -> tuple[float, float]:
+def _step_sizes(
+    panel: str, reading: str, learner: LearnerName, way: Way, lam: float = MAIN_LAMBDA
+) -> tuple[float, float]:
     name = choice_name(panel, reading, learner, way, lam)
     if name not in chosen():
         raise ValueError(f"panel, reading, learner and sigma are {name!r}; step sizes should have been chosen for them")
     return chosen()[name]
 
 
-def curve_setting(panel: str, reading: str, learner: str = "gq", **sigma: Any) -> PredictionSetting:
+def curve_setting(panel: str, reading: str, learner: LearnerName = "gq", **sigma: Any) -> PredictionSetting:
     """A curve of Figure 3 at its chosen step sizes; `sigma` takes the fields of a schedule, by their short names.
 
     Examples
@@ -460,7 +466,7 @@ def fig3() -> Experiment:
     return on_grids("fig3", "Figure 3: families of dynamic sigma on fresh seeds", settings, RESULT_SEED, "scores")
 
 
-def own_setting(panel: str, reading: str, sigma: float, lam: float, learner: str = "gq") -> GridSetting:
+def own_setting(panel: str, reading: str, sigma: float, lam: float, learner: LearnerName = "gq") -> GridSetting:
     """One σ (dynamic between the ends) at its own step sizes, for any λ that was searched.
 
     Examples
@@ -501,7 +507,7 @@ def fig3_lambdas() -> Experiment:
     return on_grids("fig3-lambdas", title, settings, RESULT_SEED, "scores")
 
 
-def kind_setting(panel: str, reading: str, measure: str = "mspbe") -> GridSetting:
+def kind_setting(panel: str, reading: str, measure: Measured = "mspbe") -> GridSetting:
     """Five σ at the λ and the step sizes that are kindest to the paper at one place, by one measure.
 
     Examples

@@ -15,6 +15,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.evaluation.grids import GridSetting, find
+from gqlib.evaluation.setting import LearnerName
 from gqlib.experiments.figure3 import (
     ALPHAS,
     ETAS,
@@ -38,7 +39,13 @@ __all__ = ["best_cell", "choices", "common_cell", "interior", "joined", "kindest
 
 
 def joined(
-    datasets: Sequence[xarray.Dataset], panel: str, reading: str, lam: float, learner: str = "gq", *, ramp: bool = False
+    datasets: Sequence[xarray.Dataset],
+    panel: str,
+    reading: str,
+    lam: float,
+    learner: LearnerName = "gq",
+    *,
+    ramp: bool = False,
 ) -> xarray.Dataset | None:
     """All cells of some searches for one place, λ and learner, on one grid; None if there are none.
 

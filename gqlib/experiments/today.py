@@ -25,6 +25,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -40,7 +41,7 @@ from gqlib.domains.two_state import FEATURES, MU, PI
 from gqlib.mdp import FiniteMDP
 from gqlib.methods import METHODS, Method, Task, eta_star, limits, means, run_method
 from gqlib.methods.limits import error_after
-from gqlib.methods.task import Walks
+from gqlib.methods.task import Kind, Walks
 from gqlib.sweeps.results import Labelled
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
@@ -85,7 +86,7 @@ DIGITS, ZERO = 4, 1e-9  # of what a map keeps
 TEXTBOOK = "GQ(½, λ) textbook"
 
 # Step sizes of the script, by problem and method; steps of a run.
-FIGURE1: dict[str, tuple[int, dict[str, float]]] = {
+FIGURE1: dict[ProblemName, tuple[int, dict[str, float]]] = {
     "walk, tabular": (3000, dict.fromkeys(("TD(λ)", "TDRC(λ)", "GTD2(λ)", "HTD(λ)", "V-trace(λ)"), 2.0**-5)
                       | {"TDC(λ)": 2.0**-4}),
     "walk, dependent": (3000, dict.fromkeys(("TD(λ)", "TDRC(λ)", "HTD(λ)", "V-trace(λ)"), 2.0**-5)
@@ -134,7 +135,6 @@ SCRIPT_AREAS: dict[tuple[str, str], tuple[float, float]] = {
 }
 GRADIENT_AT = 1.0  # η of every run
 
-DRAWN = "Collision, drawn"  # with features of its own for each run
 COLLISION_METHODS = (
     *("ETD(λ)", "ETD(λ, β)", "TD(λ)", "TDC(λ)", "GTD2(λ)", "HTD(λ)", "TDRC(λ)"),
     *("Tree Backup(λ)", "V-trace(λ)", "ABTD(ζ)"),
@@ -143,7 +143,7 @@ COLLISION_LAMS, COLLISION_ALPHAS = (0.0, 0.5, 0.9, 1.0), tuple(2.0**-k for k in 
 COLLISION_STEPS, COLLISION_RUNS, SEARCH_RUNS = 20_000, 80, 30
 
 
-def _two_state(on: str) -> Task:
+def _two_state(on: Kind) -> Task:
     moves = np.zeros((2, 2, 2))
     moves[:, 0, 1] = moves[:, 1, 0] = 1.0
     mdp = FiniteMDP(moves, np.zeros((2, 2)), 0.99)
@@ -151,7 +151,7 @@ def _two_state(on: str) -> Task:
     return Task("two-state", mdp, MU, PI, phi, on=on, theta0=np.eye(phi.shape[1])[0])
 
 
-def _random(number: int, on: str) -> Task:
+def _random(number: int, on: Kind) -> Task:
     rng = seeds.generator(SEED, number, seeds.TRAJECTORY)
     mdp = random_mdp(rng, 10, 3, 0.95, concentration=0.3)
     mu, pi = (random_policy(rng, 10, 3, concentration=2.0) for _ in range(2))
@@ -159,7 +159,7 @@ def _random(number: int, on: str) -> Task:
     return Task(f"random {number}", mdp, mu, pi, phi, on=on)
 
 
-def _machine(on: str) -> Task:
+def _machine(on: Kind) -> Task:
     if on == "states":
         return Task("machine", machine_mdp(), CREW, PLAN, np.column_stack([np.ones(3), WEAR]))
     phi = machine(features="wear").problem.features
@@ -198,30 +198,33 @@ def script_matrices() -> tuple[Array, Array, Array]:
     return phi.T @ (chain @ phi - phi) / 13.0, phi.T @ rewards / 13.0, phi.T @ phi / 13.0
 
 
-def _collision(on: str) -> Task:
+def _collision(on: Kind) -> Task:
     return Task.of(collision(collision_features(seeds.generator(SEED, 0, seeds.TRAJECTORY))), on=on)
 
 
-def _star(on: str) -> Task:
+def _star(on: Kind) -> Task:
     return Task.of(baird_star(features="classical"), on=on)
 
 
 # Every problem by name; those that end in "pairs" are on action values.
-PROBLEMS = (
-    *("two-state", "star", "Boyan", "walk, tabular", "walk, inverted", "walk, dependent", "Collision", "machine"),
-    *("random 0", "random 1", "two-state, pairs", "star, pairs", "walk, dependent, pairs", "Collision, pairs"),
-    *("machine, pairs", "random 0, pairs", "random 1, pairs", "Boyan, script"),
-)
+ProblemName = Literal[
+    "two-state", "star", "Boyan", "walk, tabular", "walk, inverted", "walk, dependent", "Collision", "machine",
+    "random 0", "random 1", "two-state, pairs", "star, pairs", "walk, dependent, pairs", "Collision, pairs",
+    "machine, pairs", "random 0, pairs", "random 1, pairs", "Boyan, script",
+]  # fmt: skip
+PROBLEMS = get_args(ProblemName)
+RunName = Literal[ProblemName, "Collision, drawn"]  # the last one with features of its own for each run
+DRAWN = get_args(RunName)[-1]
 
 
 # Those of the map: values of states, and the two examples of the book on pairs.
-MAPPED = (
+MAPPED: tuple[ProblemName, ...] = (
     *("two-state", "star", "Boyan", "walk, tabular", "walk, inverted", "walk, dependent", "Collision"),
     *("two-state, pairs", "machine, pairs"),
 )
 
 
-def problem(name: str) -> Task:
+def problem(name: ProblemName) -> Task:
     """The task of that name, one of `PROBLEMS`.
 
     Examples
@@ -234,7 +237,7 @@ def problem(name: str) -> Task:
 
 @cache
 def _problem(name: str) -> Task:
-    on = "pairs" if name.endswith(", pairs") else "states"
+    on: Kind = "pairs" if name.endswith(", pairs") else "states"
     plain = name.removesuffix(", pairs")
     if plain.startswith("walk"):
         kind = check.choice("features", plain.split(", ")[1], WALKS)
@@ -245,7 +248,7 @@ def _problem(name: str) -> Task:
         return Task.of(boyan_chain(states=13, gamma=1.0, terminal_features="zero"))
     if plain == "Boyan, script":
         return _script_boyan()
-    kinds: dict[str, Callable[[str], Task]] = {
+    kinds: dict[str, Callable[[Kind], Task]] = {
         "two-state": _two_state, "star": _star, "machine": _machine, "Collision": _collision
     }  # fmt: skip
     return kinds[plain](on)
@@ -276,7 +279,7 @@ class MapSetting(Setting):
     'star'
     """
 
-    problem: str
+    problem: ProblemName
     method: str
     lam: float
     sigma: float | None = None
@@ -355,7 +358,7 @@ def _settled(values: Array) -> Array:
     return np.asarray(np.where(tiny, 0.0, np.where(np.isfinite(values), rounded, values)).astype(np.float32))
 
 
-def _cases(names: tuple[str, ...]) -> tuple[MapSetting, ...]:
+def _cases(names: tuple[ProblemName, ...]) -> tuple[MapSetting, ...]:
     return tuple(
         MapSetting(where, name, lam)
         for where in names
@@ -401,7 +404,7 @@ class RunSetting(Setting):
     (0.1,)
     """
 
-    problem: str
+    problem: RunName
     method: str
     lam: float
     alphas: tuple[float, ...]
@@ -410,7 +413,7 @@ class RunSetting(Setting):
 
     def __post_init__(self) -> None:
         """Check the values."""
-        check.choice("problem", self.problem, (*PROBLEMS, DRAWN))
+        check.choice("problem", self.problem, get_args(RunName))
         check.choice("method", self.method, tuple(METHODS))
         object.__setattr__(self, "lam", check.scalar("lam", self.lam, low=0.0, high=1.0))
         given = self.alphas if isinstance(self.alphas, list | tuple) else (self.alphas,)
@@ -461,7 +464,7 @@ def method_runs(setting: RunSetting, runs: int, seed: int, *, first_run: int) ->
 def _walked(name: str, steps: int, runs: int, seed: int, first_run: int) -> tuple[tuple[Task, ...], Walks]:
     """The task of all runs, or those of each, and their walks."""
     numbers = range(first_run, first_run + runs)
-    tasks: tuple[Task, ...] = (problem(name),) if name != DRAWN else tuple(
+    tasks: tuple[Task, ...] = (_problem(name),) if name != DRAWN else tuple(
         Task.of(collision(collision_features(seeds.generator(seed, run, seeds.TRAJECTORY)))) for run in numbers
     )  # fmt: skip
     draws = [seeds.generator(seed, run, seeds.BEHAVIOUR).random((steps + 1, 2)) for run in numbers]

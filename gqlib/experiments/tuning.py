@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -75,7 +75,8 @@ TENTHS = tuple(k / 10 for k in range(11))
 RIVAL_ALPHAS = (0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.05, 0.1)
 FINE_ALPHAS = tuple(float(f"{0.00026 * (0.095 / 0.00026) ** (k / 64):.3g}") for k in range(65))
 # Which cells a choice may take: all, those of the paper's own grid, those with η = 1.
-GRIDS = ("all", "paper", "eta 1")
+Grid = Literal["all", "paper", "eta 1"]
+GRIDS = get_args(Grid)
 
 Row = dict[str, Any]  # fields of a setting, without step sizes
 
@@ -210,7 +211,7 @@ def choices(search: xarray.Dataset, wide: xarray.Dataset) -> dict[str, dict[str,
     return found
 
 
-def _allowed(grid: str, cell: ControlSetting) -> bool:
+def _allowed(grid: Grid, cell: ControlSetting) -> bool:
     tuned = cell.method != "semi-gradient"
     if grid == "paper":
         return cell.alpha in PAPER_ALPHAS and (not tuned or cell.eta in PAPER_ETAS)
@@ -244,7 +245,7 @@ def chosen() -> dict[str, dict[str, tuple[float, float]]]:
     return {grid: {name: (alpha, eta) for name, (alpha, eta) in rows.items()} for grid, rows in written.items()}
 
 
-def tuned_setting(row: Row, grid: str = "all", memory: Memory = "int") -> ControlSetting:
+def tuned_setting(row: Row, grid: Grid = "all", memory: Memory = "int") -> ControlSetting:
     """A row with the step sizes that the search chose for it in one of `GRIDS`, on a coder of one kind.
 
     The search itself knows the hash of tiles3 alone.
@@ -296,7 +297,7 @@ def control_tuned_rltoolkit() -> Experiment:
 
 
 def tuned_scores(
-    dataset: xarray.Dataset, grid: str = "all", *, dynamic: bool = False, memory: Memory = "int", **fields: Any
+    dataset: xarray.Dataset, grid: Grid = "all", *, dynamic: bool = False, memory: Memory = "int", **fields: Any
 ) -> Array:
     """Return the mean steps per episode of each run at the chosen step sizes, (σ, runs), from σ = 0 to σ = 1.
 

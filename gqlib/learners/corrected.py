@@ -52,9 +52,9 @@ __all__ = [
     "variant_tables",
 ]
 
-VARIANTS = ("paper", "corrected", "expected", "weighted", "maei")
+Variant = Literal["paper", "corrected", "expected", "weighted", "maei"]
 Trace = Literal["uncorrected", "weighted"]
-TRACES = get_args(Trace)
+VARIANTS, TRACES = get_args(Variant), get_args(Trace)
 
 
 def importance_ratios(mu: ArrayLike, pi: ArrayLike) -> Array:
@@ -245,7 +245,7 @@ class VariantTables:
 
 
 def variant_tables(
-    mdp: FiniteMDP, mu: ArrayLike, pi: ArrayLike, features: ArrayLike, sigma: float, variant: str
+    mdp: FiniteMDP, mu: ArrayLike, pi: ArrayLike, features: ArrayLike, sigma: float, variant: Variant
 ) -> VariantTables:
     """The rows of the module's table on a finite MDP.
 

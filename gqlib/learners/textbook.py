@@ -24,7 +24,7 @@ Everything but P_c holds for any coefficients c ≥ 0 that the past and the pres
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,11 +47,12 @@ __all__ = [
     "trace_coefficients",
 ]
 
-RULES = ("textbook", "tree_backup", "importance", "retrace", "abq", "uncut")
+Rule = Literal["textbook", "tree_backup", "importance", "retrace", "abq", "uncut"]
+RULES = get_args(Rule)
 
 
 def trace_coefficients(
-    mu: ArrayLike, pi: ArrayLike, rule: str = "textbook", *, sigma: ArrayLike = 0.0, psi: float = 1.0
+    mu: ArrayLike, pi: ArrayLike, rule: Rule = "textbook", *, sigma: ArrayLike = 0.0, psi: float = 1.0
 ) -> Array:
     """c(s, a) of a rule in the module's table, (S, A); zero where μ does not go.
 

@@ -18,25 +18,29 @@ m_k = λ + (1−λ)F_k, goes with the semi-gradient.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.learners.textbook import trace_coefficients
-from gqlib.methods.task import Task
+from gqlib.methods.task import KINDS, Kind, Task
 
 __all__ = ["METHODS", "Method", "coefficients", "psi_of_zeta"]
 
-TRACES = ("importance", "tree_backup", "retrace", "abtd", "textbook", "uncut")
-ERRORS = ("full", "clipped", "mixed", "weighted")
-UPDATES = ("semi-gradient", "tdc", "tdrc", "gtd2", "proximal", "htd", "direct", "least squares")
+Trace = Literal["importance", "tree_backup", "retrace", "abtd", "textbook", "uncut"]
+ErrorKind = Literal["full", "clipped", "mixed", "weighted"]
+Update = Literal["semi-gradient", "tdc", "tdrc", "gtd2", "proximal", "htd", "direct", "least squares"]
+TRACES, ERRORS, UPDATES = get_args(Trace), get_args(ErrorKind), get_args(Update)
 # Updates with a second weight vector, and so with a ratio η of step sizes.
 WITH_RATIO = ("tdc", "tdrc", "gtd2", "proximal", "htd")
 CORRECTED = "weighted"  # an error with noise of ρ, whose mean is the expected one
 
 
-_BOTH, _PAIRS, _STATES = ("states", "pairs"), ("pairs",), ("states",)
+_BOTH: tuple[Kind, ...] = KINDS
+_PAIRS: tuple[Kind, ...] = ("pairs",)
+_STATES: tuple[Kind, ...] = ("states",)
 
 
 @dataclass(frozen=True)
@@ -64,14 +68,14 @@ class Method:
     ('tdc', True, False)
     """
 
-    trace: str = "importance"
-    update: str = "semi-gradient"
-    error: str = "full"
+    trace: Trace = "importance"
+    update: Update = "semi-gradient"
+    error: ErrorKind = "full"
     emphasis: bool = False
     beta: float | None = None
     sigma: float = 0.0
     kappa: float = 0.0
-    on: tuple[str, ...] = _BOTH
+    on: tuple[Kind, ...] = _BOTH
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -82,7 +86,7 @@ class Method:
         check.instance("source", self.source, str)
         check.instance("on", self.on, tuple)
         for place in self.on:
-            check.choice("on", place, _BOTH)
+            check.choice("on", place, KINDS)
         object.__setattr__(self, "sigma", check.scalar("sigma", self.sigma, low=0.0, high=1.0))
         object.__setattr__(self, "kappa", check.scalar("kappa", self.kappa, low=0.0))
         if self.beta is not None:

@@ -13,6 +13,7 @@ So everything that has to be enumerated is a sum over pairs i → j, whatever is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +26,8 @@ from gqlib.prediction import PredictionProblem
 
 __all__ = ["Task", "Walks"]
 
-KINDS = ("states", "pairs")
+Kind = Literal["states", "pairs"]
+KINDS = get_args(Kind)
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Task:
         pi: ArrayLike,
         features: ArrayLike,
         *,
-        on: str = "states",
+        on: Kind = "states",
         start: ArrayLike | None = None,
         theta0: ArrayLike | None = None,
     ) -> None:
@@ -114,7 +116,7 @@ class Task:
         self.theta0 = check.frozen(np.zeros(self.d) if theta0 is None else check.array("theta0", theta0, (self.d,)))
 
     @classmethod
-    def of(cls, domain: FiniteDomain, *, on: str = "states") -> Task:
+    def of(cls, domain: FiniteDomain, *, on: Kind = "states") -> Task:
         """The task of a finite domain: on states as it is, on pairs with its features stacked, one block per action.
 
         Examples

@@ -13,7 +13,7 @@ dependence: the k-th smallest p-value is multiplied by m - k + 1, and the produc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from scipy import stats
 
 from gqlib._validate import Array, array, brief, choice, flag, fraction, generator, integer, reals, room
 from gqlib.stats._checks import LARGEST_SCORE, sample_of_runs
-from gqlib.stats.intervals import Interval, bootstrap_interval
+from gqlib.stats.intervals import Bootstrap, Interval, bootstrap_interval
 
 __all__ = [
     "Improvement",
@@ -34,6 +34,9 @@ __all__ = [
     "performance_profile",
     "probability_of_improvement",
 ]
+
+Method = Literal["student", Bootstrap]
+_METHODS: dict[str, Method] = {word.lower(): word for word in get_args(Method)}
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def paired_difference(
     rng: np.random.Generator | None = None,
     *,
     confidence: float = 0.95,
-    method: str | None = None,
+    method: Method | None = None,
     resamples: int = 9999,
 ) -> PairedDifference:
     """Compare two settings run by run.
@@ -106,7 +109,7 @@ def paired_difference(
     difference = sample_of_runs("first", x - y)
     if method is None:
         method = "student" if rng is None else "BCa"
-    choice("method", str(method).lower(), ("student", "bca", "percentile", "basic"))
+    kind = _METHODS[choice("method", str(method).lower(), tuple(_METHODS))]
     mean = float(np.mean(difference))
     spread = float(np.var(x, ddof=1) + np.var(y, ddof=1))
     ratio = float(np.var(difference, ddof=1)) / spread if spread > 0 else np.nan
@@ -118,9 +121,9 @@ def paired_difference(
         p_value = float(test.pvalue)
         p_signed_rank = float(stats.wilcoxon(difference, zero_method="pratt").pvalue)
         interval = Interval(*map(float, test.confidence_interval(confidence)))
-        if method.lower() != "student":
+        if kind != "student":
             interval = bootstrap_interval(
-                difference, generator("rng", rng), confidence=confidence, method=method, resamples=resamples
+                difference, generator("rng", rng), confidence=confidence, method=kind, resamples=resamples
             )
     return PairedDifference(mean, interval.low, interval.high, p_value, p_signed_rank, ratio, difference.size)
 

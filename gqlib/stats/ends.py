@@ -24,7 +24,7 @@ runs, which had no say in choosing it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -201,10 +201,11 @@ def _goes_with(one: Array, other: Array) -> bool:
     return bool(one.shape[-1] == other.shape[-1])
 
 
-_TESTS = {"t": paired_p_values, "signed rank": signed_rank_p_values, "sign": sign_p_values}
+Test = Literal["t", "signed rank", "sign"]
+_TESTS = dict(zip(get_args(Test), (paired_p_values, signed_rank_p_values, sign_p_values), strict=True))
 
 
-def better_than_both(middle: ArrayLike, at_zero: ArrayLike, at_one: ArrayLike, *, test: str = "t") -> Array:
+def better_than_both(middle: ArrayLike, at_zero: ArrayLike, at_one: ArrayLike, *, test: Test = "t") -> Array:
     """P-values of "lower than both ends": the larger of the two one-sided paired ones, without further correction.
 
     Parameters

@@ -19,7 +19,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from functools import wraps
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +51,8 @@ __all__ = [
     "variance_interval",
 ]
 
+Bootstrap = Literal["BCa", "percentile", "basic"]
+_IN_LOWER_CASE = tuple(word.lower() for word in get_args(Bootstrap))
 # Numbers resampled at a time: 32 MB of float64, so that long learning curves fit into memory.
 BATCH_NUMBERS = 2**22
 
@@ -81,7 +83,7 @@ def bootstrap_interval(
     *,
     statistic: Callable[..., Any] = np.mean,
     confidence: float = 0.95,
-    method: str = "BCa",
+    method: Bootstrap = "BCa",
     resamples: int = 9999,
     axis: int = 0,
 ) -> Interval:
@@ -128,7 +130,7 @@ def bootstrap_interval(
     confidence, resamples = fraction("confidence", confidence), integer("resamples", resamples, low=1)
     room("resamples", resamples, resamples)
     function("statistic", statistic)
-    kind = choice("method", str(method).lower(), ("bca", "percentile", "basic"))
+    kind = choice("method", str(method).lower(), _IN_LOWER_CASE)
     values = sample_of_runs("sample", sample, axis=axis)
     refusal = ValueError(f"statistic is {statistic!r}; it should return one number for a sample")
 
