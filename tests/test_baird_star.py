@@ -145,6 +145,7 @@ def test_parts_of_the_star_by_hand(states):
     star = baird_star(states=states, gamma=0.9)
     np.testing.assert_array_equal(star.chain.start, [1.0 / states] * states)
     assert not star.chain.has_episodes
+    assert star.chain.ends_on.dtype == bool
     for state in range(states):
         np.testing.assert_allclose(star.chain.transitions[state, 0], [1.0 / (states - 1)] * (states - 1) + [0.0])
         np.testing.assert_array_equal(star.chain.transitions[state, 1], [0.0] * (states - 1) + [1.0])

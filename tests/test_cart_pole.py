@@ -139,7 +139,7 @@ def test_a_learner_sees_the_walk_of_the_linear_system(start, skipped, features, 
     np.testing.assert_allclose(seen.phi_next, phi[1:], rtol=1e-9)
     np.testing.assert_allclose(seen.reward, -np.array(costs[skipped:]), rtol=1e-9)
     np.testing.assert_allclose(seen.rho, ratios[skipped:], rtol=1e-9)
-    assert seen.ends.tolist() == [False] * 6
+    assert (seen.ends.tolist(), seen.ends.dtype) == ([False] * 6, bool)
     # E_π s'ᵢ², of a normal variable: its mean squared and its variance
     means = states[:-1] @ (F + np.outer(G, PUBLIC_GAIN)).T
     variances = G**2 * TARGET_VARIANCE + np.array([0.0, 0.0, 0.0, NOISE_VARIANCE])

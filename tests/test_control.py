@@ -383,6 +383,7 @@ def test_a_result_is_a_table_of_what_was_counted():
     assert table.startswith("<table><caption>ControlResult</caption>")
     for name, value in (("runs", 3), ("episodes of each", 2), ("capped episodes", 6), ("diverged runs", 0)):
         assert f'<th scope="row">{name}</th><td>{value}</td>' in table
+    assert '<th scope="row">mean steps per episode</th><td>20</td>' in table
 
 
 def test_a_summary_of_a_grid_names_its_axes():

@@ -160,7 +160,8 @@ def test_same_generator_same_episode():
     ("make", "message"),
     [
         (lambda: random_walk(4), "length is 4; it should be odd"),
-        (lambda: random_walk(0), "length is 0"),
+        (lambda: random_walk(0), "length is 0; it should be at least 1"),
+        (lambda: random_walk(-3), "length is -3; it should be at least 1"),
         (lambda: random_walk(2.5), "length is 2.5"),
         (lambda: random_walk(5, gamma=1.1), "gamma is 1.1"),
         (lambda: windy_gridworld(astray=1.5), "astray is 1.5"),

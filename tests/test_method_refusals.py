@@ -179,6 +179,7 @@ def test_a_table_numbers_states_as_numpy_does():
 
 def test_a_table_of_tiles_grows_and_forgets_none():
     one, many = (coder(actions=2, tiles_per_side=600, tilings=4, size=8192) for _ in range(2))
+    assert (len(one._keys), len(one._slots)) == (1024, 2048)
     points = np.linspace(0.0, 1.0, 700)[:, None]
     rows = [one.active(point).tolist() for point in points]
     assert 4 * 1024 < one.used <= 8192

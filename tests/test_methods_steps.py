@@ -15,8 +15,8 @@ LAM, ETA, ALPHAS = 0.6, 0.3, (0.05, 0.2)
 STEPS, RUNS = 30, 3
 
 
-def task(on, seed=0):
-    """Three states and an end, two actions."""
+def task(on, seed=0, idle=0):
+    """Three states and an end, two actions, two features and so many that are always zero."""
     rng = np.random.default_rng(1)
     moves = np.zeros((4, 2, 4))
     moves[:3], moves[3, :, 3] = rng.dirichlet(np.ones(4), size=(3, 2)), 1.0
@@ -24,7 +24,8 @@ def task(on, seed=0):
     features[3 if on == "states" else 6 :] = 0.0
     mdp = FiniteMDP(moves, rng.standard_normal((4, 2)), 0.8, terminal=[3])
     mu, pi = np.tile([0.6, 0.4], (4, 1)), np.tile([0.3, 0.7], (4, 1))
-    return Task("small", mdp, mu, pi, features, on=on, start=[0.5, 0.25, 0.25, 0.0], theta0=[1.0, -2.0])
+    features, theta0 = np.pad(features, ((0, 0), (0, idle))), [1.0, -2.0, *[5.0] * idle]
+    return Task("small", mdp, mu, pi, features, on=on, start=[0.5, 0.25, 0.25, 0.0], theta0=theta0)
 
 
 TASKS = {on: task(on) for on in ("states", "pairs")}
@@ -117,6 +118,16 @@ def test_runs_are_those_by_matrices(name, on):
     np.testing.assert_array_equal(some.theta, found.theta[::7])
     whole = run_method([the_task] * RUNS, method, walks, every=STEPS, **given)
     np.testing.assert_array_equal(whole.theta, found.theta[[0, -1]])
+
+
+@pytest.mark.parametrize(("name", "on"), [case for case in CASES if METHODS[case[0]].update != "least squares"])
+def test_a_feature_that_is_never_there_keeps_its_weight_and_changes_no_other(name, on):
+    the_task, method = TASKS[on], METHODS[name]
+    walks = the_task.walks(RUNS, STEPS, np.random.default_rng(2))
+    given = {"lam": lam_of(method), "alphas": ALPHAS, "eta": ETA}
+    found, wanted = (run_method(one, method, walks, **given).theta for one in (task(on, idle=1), the_task))
+    np.testing.assert_allclose(found[..., :2], wanted, rtol=1e-10, atol=1e-12)
+    assert (found[..., 2] == 5.0).all()
 
 
 @pytest.mark.parametrize(("name", "on"), [case for case in CASES if METHODS[case[0]].update != "least squares"])
@@ -216,10 +227,26 @@ def test_bad_input_is_refused_by_name(call, good, change, message):
         call(**(good | change))
 
 
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.update != "least squares"])
+def test_what_a_method_does_not_use_stays_as_it_was(name):
+    method = METHODS[name]
+    old = Weights(*(np.array([x]) for x in (1.0, 2.0, 3.0, 4.0, 5.0)))
+    new = method_step(method, Seen(**FIELDS), old, lam=0.0, gamma=0.9, alpha=0.1)
+    assert method.update == "htd" or new.own.tolist() == [4.0]
+    assert method.emphasis or new.follow.tolist() == [5.0]
+    assert method.update not in ("semi-gradient", "direct") or new.omega.tolist() == [2.0]
+
+
 def test_what_overflows_is_named():
     big = Seen(**(FIELDS | {"phi": [1e200], "reward": 1e200}))
     with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^theta overflows in this step"):
         method_step(TD, big, Weights.first([0.0]), lam=0.5, gamma=0.9, alpha=1.0)
+    faster = {"lam": 0.5, "gamma": 0.9, "alpha": 1.0, "eta": 1e50}
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^omega overflows in this step"):
+        method_step(METHODS["TDRC(λ)"], Seen(**(FIELDS | {"reward": 1e280})), Weights.first([0.0]), **faster)
+    old = Weights(*(np.array([x]) for x in (0.0, 0.0, 1e308, 0.0, 0.0)))
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^trace overflows in this step"):
+        method_step(Method(update="direct"), Seen(**(FIELDS | {"c": 1e3})), old, lam=0.5, gamma=0.9, alpha=0.1)
 
 
 def test_a_ridge_pulls_omega_towards_zero():

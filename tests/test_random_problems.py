@@ -71,6 +71,7 @@ def test_a_domain_on_pairs_samples_its_own_problem():
         np.testing.assert_allclose(path.phi_next_expected[rows].mean(axis=0), domain.problem.p_pi[index], atol=0.04)
     np.testing.assert_array_equal(domain.theta0, np.arange(6.0))
     assert not path.ends.any()
+    assert path.ends.dtype == bool
 
 
 def test_a_domain_on_pairs_refuses_terminal_states():
