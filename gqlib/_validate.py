@@ -122,11 +122,13 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def instance(name: str, value: Any, *kinds: type) -> None:
-    """An object of one of a few classes."""
+def instance(name: str, value: Any, *kinds: type, where: str = "") -> None:
+    """An object of one of a few classes; `where` is the module that has them, if a refusal should say so."""
     if not isinstance(value, kinds):
         wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise ValueError(f"{name} is {brief(value)}; it should be {'an' if wanted[0] in 'AEIOU' else 'a'} {wanted}")
+        place = f" of {where}" if where else ""
+        article = "an" if wanted[0] in "AEIOU" else "a"
+        raise ValueError(f"{name} is {brief(value)}; it should be {article} {wanted}{place}")
 
 
 def function(name: str, value: Any) -> Callable[..., Any]:

@@ -41,6 +41,9 @@ LONGEST_LABEL = 120  # letters; a name of a file has at most 255, and one that i
 OVERRIDES = {"sigma": "S", "lam": "L", "tilings": "N"}  # fields that have an option of their own
 TOGETHER = {"today": [name for name in REGISTRY if name.startswith("today")]}  # made by one command
 SPELT = {"→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "−": "-", "⁻": "^-", "‖": "||", "∈": "in", "ᵀ": "'", "…": "..."}
+_LETTERS = "αβγδεζηθικλμνξοπρστυφχψω"
+# By name; that of λ is lamda in Unicode.
+GREEK = {unicodedata.name(letter).split()[-1].lower().replace("amda", "ambda"): letter for letter in _LETTERS}
 _EPILOG = """\
 examples:
   gq reproduce table2 --runs 2             a first look, on all cores
@@ -325,7 +328,8 @@ def _report(name: str, experiment: Experiment, result: xarray.Dataset) -> str:
 
         return cases_table(pooled_cases(result) if name == "table2" else result, PAPER_TABLE_2, PAPER_TABLE_1)
     if not experiment.report:
-        return f"{', '.join(map(str, result.data_vars))} by {', '.join(map(str, result.sizes))}{_lost(result)}"
+        sizes = ", ".join(f"{name} ({size})" for name, size in result.sizes.items())
+        return f"variables of the result: {', '.join(map(str, result.data_vars))}; dimensions: {sizes}{_lost(result)}"
     text: str = look_up("report", experiment.report, allow=[experiment.report])(result)
     return text
 
@@ -380,9 +384,16 @@ def _export(arguments: argparse.Namespace) -> None:
     from gqlib.sweeps.exports import export_results
 
     path, result = _opened(arguments)
+    path = path.with_stem(path.stem + _labels(dict(arguments.where)))  # beside the whole result, not in its place
+    missed = []
     for name in dict.fromkeys(arguments.formats or ["csv"]):
-        for written in export_results(path.with_suffix(".nc" if name == "netcdf" else f".{name}"), result):
-            print(f"written to {written} ({written.stat().st_size / 1000:.0f} kB)")
+        try:
+            for written in export_results(path.with_suffix(".nc" if name == "netcdf" else f".{name}"), result):
+                print(f"written to {written} ({written.stat().st_size / 1000:.0f} kB)")
+        except SweepError as error:  # a package is missing, which another format may not need
+            missed.append(str(error))
+    if missed:
+        raise SweepError("; ".join(missed))
 
 
 def _manifest(arguments: argparse.Namespace) -> None:
@@ -406,7 +417,7 @@ def _claims(arguments: argparse.Namespace) -> None:
         for claim in claims.load_claims(source=arguments.source)
         if arguments.verdict in (None, claim.verdict)
         and (arguments.section is None or _in_section(claim, arguments.section))
-        and all(word.lower() in str(dataclasses.astuple(claim)).lower() for word in arguments.words)
+        and all(_mentions(str(dataclasses.astuple(claim)).lower(), word.lower()) for word in arguments.words)
     ]
     if arguments.json:
         print(json.dumps([dataclasses.asdict(claim) for claim in chosen], indent=1))
@@ -417,11 +428,20 @@ def _claims(arguments: argparse.Namespace) -> None:
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no claim")
 
 
+def _mentions(text: str, word: str) -> bool:
+    """Whether a word is in a text, where the name of a Greek letter stands for the letter in either of them."""
+    return word in text or _in_greek(word) in _in_greek(text)
+
+
+def _in_greek(text: str) -> str:
+    return re.sub(f"(?<![a-z])({'|'.join(GREEK)})(?![a-z])", lambda found: GREEK[found[0]], text)
+
+
 def _in_section(claim: Claim, wanted: str) -> bool:
     """Whether a claim is in a section, by number (4 has 4.1 too) or by words of its title."""
     if re.fullmatch(r"[0-9.]+", wanted):
         return any(f"{number}.".startswith(f"Section {wanted}.") for number in claim.sections)
-    return any(wanted.lower() in name.lower() for name in (claim.section, *claim.sections))
+    return any(_mentions(name.lower(), wanted.lower()) for name in (claim.section, *claim.sections))
 
 
 def _told(claim: Claim) -> str:

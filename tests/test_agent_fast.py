@@ -704,6 +704,8 @@ def test_what_was_played_and_who_played_are_told():
     assert repr(played) == "Played(3 episodes, mean return 3, mean length 4, 1 cut off)"
     table = played._repr_html_()
     assert "<td>-3.572 to 9.572</td>" in table  # 3 ± 4.303·√(7/3)
+    one = Played(np.array([1.0]), np.array([3]), np.array([True]))
+    assert repr(one) == "Played(1 episode, mean return 1, mean length 3, 1 cut off)"
     assert repr(Played(*np.zeros((2, 0)), np.zeros(0, dtype=bool))) == "Played(0 episodes, 0 cut off)"
     assert played == Played(played.returns.copy(), played.lengths, played.truncated)
     assert hash(played) == hash(pickle.loads(pickle.dumps(played)))

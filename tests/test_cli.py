@@ -144,7 +144,8 @@ def test_fields_are_changed_from_the_command_line(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize("study", ["test_cli:A_STUDY", "test_cli:small"])
 def test_an_experiment_of_ones_own_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], study: str) -> None:
     assert run("run", study, "--workers", "1", "--runs", "3", "--set", "length=2", "--out", str(tmp_path)) == 0
-    assert "run_index, values by setting, run, values_1" in capsys.readouterr().out
+    told = r"^variables of the result: run_index, values; dimensions: setting \([23]\), run \(3\), values_1 \(2\)$"
+    assert re.search(told, capsys.readouterr().out, re.MULTILINE)
     assert load_results(tmp_path / "toy-runs3-length2.npz")["values"].shape[1:] == (3, 2)
 
 
@@ -181,9 +182,9 @@ def test_a_result_is_exported_and_drawn(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     assert run("export", "fig4", "--where", "alpha=0.001", *place) == 0
     assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == [
-        str(tmp_path / f"fig4-{dims}.csv") for dims in ("run", "quantile-episode", "episode")
+        str(tmp_path / f"fig4-alpha0.001-{dims}.csv") for dims in ("run", "quantile-episode", "episode")
     ]
-    rows = (tmp_path / "fig4-episode.csv").read_text().splitlines()
+    rows = (tmp_path / "fig4-alpha0.001-episode.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 3
     assert rows[0].startswith("setting,episode,steps_sum,")
     assert ",steps_mean," in rows[0]
@@ -204,6 +205,21 @@ def test_what_parquet_and_netcdf_need_is_said(
     assert run("export", "fig4", "--parquet", "--out", str(tmp_path)) == 2
     assert capsys.readouterr().err == "gq: error: Parquet needs the package pyarrow: python -m pip install pyarrow\n"
     assert not list(tmp_path.glob("*.parquet"))
+    assert run("export", "fig4", "--parquet", "--csv", "--out", str(tmp_path)) == 2  # what can be written is
+    told = capsys.readouterr()
+    assert told.err == "gq: error: Parquet needs the package pyarrow: python -m pip install pyarrow\n"
+    assert [line.split()[2] for line in told.out.splitlines()] == [
+        str(tmp_path / f"fig4-{dims}.csv") for dims in ("run", "quantile-episode", "episode")
+    ]
+
+    def refuse(dataset: object) -> bytes:
+        raise SweepError("no room")
+
+    monkeypatch.setattr("gqlib.sweeps.exports._netcdf", refuse)
+    assert run("export", "fig4", "--netcdf", "--parquet", "--out", str(tmp_path)) == 2
+    assert capsys.readouterr().err == (
+        "gq: error: no room; Parquet needs the package pyarrow: python -m pip install pyarrow\n"
+    )
 
 
 def test_without_matplotlib_gq_plot_says_what_to_install(
@@ -637,11 +653,11 @@ def test_all_that_a_reproduction_says(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines() == [
         "A toy: 3 settings, 10 runs each",
         "9 tasks to compute, with 30 of 30 runs",
-        "run_index, values by setting, run, values_1",
+        "variables of the result: run_index, values; dimensions: setting (3), run (10), values_1 (4)",
         f"9 tasks computed, 0 found in {place / '.store'}",
         f"written to {place / 'toy.npz'} ({size['toy'] / 1000:.0f} kB)",
         "A toy: 2 settings, 1 run each",
-        "run_index, values by setting, run, values_1",
+        "variables of the result: run_index, values; dimensions: setting (2), run (1), values_1 (4)",
         f"0 tasks computed, 2 found in {place / '.store'}",
         f"written to {place / 'toy-runs1-scale2_3.npz'} ({size['toy-runs1-scale2_3'] / 1000:.0f} kB)",
     ]
@@ -858,6 +874,29 @@ def test_claims_are_chosen_by_verdict_section_and_words(
     wanted = [dataclasses.asdict(claim) for claim in CLAIMS if claim.id in found]
     assert run("claims", "--json", *arguments) == 0
     assert capsys.readouterr().out == json.dumps(wanted, indent=1) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "found"),
+    [
+        ("the λ-return", "lambda", True), ("the lambda-return", "λ", True), ("the λ-return", "lam", False),
+        ("the lambda-return", "lam", True), (r"\sigma_k", "σ", True), ("σ_k", "sigma_k", True),
+        ("theta and beta", "η", False), ("theta and beta", "eta", True), ("θ and β", "eta", False),
+        ("β/α", "beta/alpha", True),
+        ("a pick", "π", False), ("omega", "ω", True),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_greek_letter_stands_for_the_letter(text: str, word: str, found: bool) -> None:
+    assert cli._mentions(text, word) is found
+
+
+def test_claims_are_found_by_the_name_of_a_greek_letter(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    greek = dataclasses.replace(CLAIMS[0], section="Q(σ, λ)", says="For every Λ.")
+    monkeypatch.setattr("gqlib.claims.load_claims", lambda *, source: [greek, *CLAIMS])
+    for arguments in (("Lambda",), ("λ",), ("--section", "q(sigma"), ("--section", "Q(σ, lambda)")):
+        assert [claim["says"] for claim in claims_told(capsys, *arguments)] == ["For every Λ."]
 
 
 def test_values_too_many_for_a_name_are_a_digest_in_it(tmp_path: Path) -> None:

@@ -76,6 +76,8 @@ def test_a_chain_has_the_laws_of_its_task() -> None:
     walk = environments.chain(task)
     assert (walk.name, walk.actions, walk.max_steps) == ("chain", 2, 10_000)
     assert environments.chain(task, "mine").name == "mine"
+    with pytest.raises(ValueError, match=r"; it should be a TabularTask of gqlib\.domains\.episodes$"):
+        environments.chain(task.mdp)
     start, moves, rewards, ends = walk.data
     np.testing.assert_allclose(np.diff(start, prepend=0.0), task.start, atol=1e-15)
     np.testing.assert_allclose(np.diff(moves, axis=2, prepend=0.0), task.mdp.transitions, atol=1e-15)

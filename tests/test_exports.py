@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.io
 import xarray
 
 from gqlib.sweeps.exports import export_results, select, tables
@@ -18,7 +20,7 @@ pandas = pytest.importorskip("pandas")
 
 @pytest.fixture
 def result() -> xarray.Dataset:
-    """Two settings, three runs, two episodes, and a number too large for netCDF 3."""
+    """Two settings, three runs, two episodes, and a number too large for the whole numbers of netCDF 3."""
     rng = np.random.default_rng(1)
     arrays = {
         "score": (("setting", "run"), rng.random((2, 3))),
@@ -58,12 +60,72 @@ def test_netcdf_works_or_says_what_to_install(result: xarray.Dataset, tmp_path: 
     with xarray.open_dataset(path) as read:
         assert read.equals(small)
         assert read.attrs["seed"] == 7
+    half = result.assign(half=("run", np.ones(3, dtype=np.float16)))
     if any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4"))):
-        export_results(tmp_path / "large.nc", result)
+        export_results(tmp_path / "half.nc", half)
         return
     with pytest.raises(SweepError, match=r"netCDF 3 cannot hold this .*: python -m pip install h5netcdf"):
-        export_results(tmp_path / "large.nc", result)
-    assert not (tmp_path / "large.nc").exists()
+        export_results(tmp_path / "half.nc", half)
+    assert not (tmp_path / "half.nc").exists()
+
+
+def without_netcdf_4(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.util.find_spec
+
+    def found(name: str, package: str | None = None) -> Any:
+        return None if name in ("h5netcdf", "netCDF4") else real(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", found)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "dtype", "stored", "told"),
+    [
+        ([0, 255], "uint8", "int32", None),
+        ([-128, 127], "int8", "int8", None),
+        ([2**31 - 1, -(2**31)], "int64", "int32", None),
+        ([2**31 - 1, 0], "uint32", "int32", None),
+        ([2**31, 1], "uint32", "float64", "double"),
+        ([1, -(2**31) - 1], "int64", "float64", "double"),
+        ([2**53 - 1, -(2**53)], "int64", "float64", "double"),
+        ([2**53 + 1, 7], "int64", None, "text"),
+        ([-(2**53) - 1, 7], "int64", None, "text"),
+        ([2**64 - 1, 0], "uint64", None, "text"),
+        ([-(2**63), 2**63 - 1], "int64", None, "text"),
+    ],
+)
+def test_netcdf_3_holds_whole_numbers_of_any_size(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    numbers: list[int],
+    dtype: str,
+    stored: str | None,
+    told: str | None,
+) -> None:
+    without_netcdf_4(monkeypatch)
+    values = np.array(numbers, dtype=dtype)
+    data = xarray.Dataset({"sums": ("run", values, {"unit": "steps"})}, {"run": values, "odd": ("run", values)})
+    (path,) = export_results(tmp_path / "a.nc", data)
+    read = xarray.load_dataset(path)
+    for name in ("sums", "run", "odd"):
+        assert read[name].values.tolist() == (list(map(str, numbers)) if told == "text" else numbers)
+        assert stored is None or read[name].dtype == stored
+        assert read[name].attrs.get("stored_as") == told
+    assert read["sums"].attrs["unit"] == "steps"
+    assert data["sums"].attrs == {"unit": "steps"}  # what was handed in is as it was
+
+
+def test_netcdf_3_is_read_by_scipy_as_well(
+    result: xarray.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_netcdf_4(monkeypatch)
+    (path,) = export_results(tmp_path / "a.nc", result)
+    with scipy.io.netcdf_file(path, mmap=False) as file:
+        assert file.variables["checksum"][:].tolist() == [2**32 - 1, 1]
+        assert file.variables["checksum"].stored_as == b"double"
+        assert file.variables["diverged"][:].tolist() == result["diverged"].values.tolist()
+    empty = result.isel(run=slice(0)).assign(none=("run", np.zeros(0, dtype=np.int64)))
+    assert export_results(tmp_path / "b.nc", empty) == [tmp_path / "b.nc"]
 
 
 def test_parquet_works_or_says_what_to_install(result: xarray.Dataset, tmp_path: Path) -> None:
@@ -126,7 +188,7 @@ def test_parquet_asks_for_its_package_by_name(
 def test_what_netcdf_4_refuses_is_told_in_its_own_words(
     result: xarray.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise ValueError("no room. None at all")
 
     monkeypatch.setattr(xarray.Dataset, "to_netcdf", refuse)
@@ -150,7 +212,7 @@ def test_what_has_a_value_for_each_run_is_not_lost_beside_what_has_one_for_each_
 
 
 def test_a_seed_too_long_for_netcdf_is_written_as_text(tmp_path: Path) -> None:
-    for seed in (10**30, -(2**63)):
+    for seed in (10**30, -(2**63), *(() if any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4"))) else (2**31,))):
         data = xarray.Dataset({"steps": ("run", [1.5, 2.5])}, attrs={"seed": seed})
         (path,) = export_results(tmp_path / "x.nc", data)
         assert xarray.load_dataset(path).attrs["seed"] == str(seed)

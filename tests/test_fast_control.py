@@ -337,6 +337,16 @@ class Terminal(io.StringIO):
         return True
 
 
+def test_worker_processes_do_not_announce_compilation(monkeypatch):
+    """Each of them would, once for each kernel."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: "a parent")
+    with driver.notice("compiling", after=0.01), trigger_event("numba:compile", data={}):
+        time.sleep(0.05)
+    assert stream.getvalue() == ""
+
+
 @pytest.mark.parametrize(("kind", "expected"), [(Terminal, "gqlib: compiling\n"), (io.StringIO, "")])
 def test_long_compilation_is_announced_on_a_terminal_only(monkeypatch, kind, expected):
     stream = kind()

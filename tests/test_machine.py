@@ -33,6 +33,10 @@ def exact_values(sigma):
     return symbolic.solve(sp.eye(6) - symbolic.exact("gamma", GAMMA) * chain, rewards)
 
 
+def test_it_has_a_name_of_its_own():
+    assert [machine(features=kind).name for kind in ("table", "wear")] == ["machine (table)", "machine (wear)"]
+
+
 def test_names_and_numbers_go_together():
     assert [STATES[s] for s in (NEW, WORN, BROKEN)] == ["new", "worn", "broken"]
     assert [ACTIONS[a] for a in (RUN, REPAIR)] == ["run", "repair"]

@@ -107,12 +107,21 @@ def _compiled(tilings: int, target: TargetPolicy, v: VTime, corrected: bool, tie
         _call(one_step, 0, 0, kernel.FLUSH_BELOW)
 
 
+def _started_by_another() -> bool:
+    from multiprocessing import parent_process  # here, since a browser has no processes
+
+    return parent_process() is not None
+
+
 @contextmanager
 def notice(text: str, after: float = 1.0) -> Iterator[None]:
-    """On a terminal, say so if something is compiled and takes longer than `after` seconds; elsewhere, stay silent."""
+    """On a terminal, say so if something is compiled and takes longer than `after` seconds; elsewhere, stay silent.
+
+    Processes that another one has started, as a sweep does, are silent too: each of them would say it.
+    """
     timer = threading.Timer(after, print, args=(f"gqlib: {text}",), kwargs={"file": sys.stderr, "flush": True})
     timer.daemon = True
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or _started_by_another():
         yield
         return
     try:

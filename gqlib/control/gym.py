@@ -75,7 +75,8 @@ class Played(ByValue):
 
     def __repr__(self) -> str:
         (_, count), *means, (_, cut) = self._told()
-        return f"Played({count} episodes, {''.join(f'{name} {value}, ' for name, value in means)}{cut} cut off)"
+        episodes = "1 episode" if count == "1" else f"{count} episodes"
+        return f"Played({episodes}, {''.join(f'{name} {value}, ' for name, value in means)}{cut} cut off)"
 
     def _repr_html_(self) -> str:
         first, *rest = [row for row in self._told() if row[0] != "mean return"]

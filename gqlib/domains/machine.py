@@ -21,6 +21,7 @@ In a table the fixed point of Q(σ, λ) is q^{ν_σ} with ν_σ = (1−σ)π + �
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -96,10 +97,12 @@ def machine(gamma: float = GAMMA, features: Features = "table") -> Domain:
     >>> problem = machine().problem
     >>> [problem.fixed_point(sigma, 0.9)[0].round(2).item() for sigma in (0.0, 0.5, 1.0)]  # (new, run)
     [45.03, 36.61, 27.39]
+    >>> machine(features="wear").name
+    'machine (wear)'
     >>> machine(features="wear").problem.features.tolist()[2:4]  # (worn, run), (worn, repair)
     [[1.0, 0.0, 0.5], [1.0, 1.0, 0.0]]
     """
     kind = check.choice("features", features, FEATURES)
     three = [[1.0, action, WEAR[state] * (1.0 - action)] for state in range(3) for action in (RUN, REPAIR)]
     phi = np.eye(6) if kind == "table" else np.array(three)
-    return domain_on_pairs(machine_mdp(gamma), CREW, PLAN, phi)
+    return replace(domain_on_pairs(machine_mdp(gamma), CREW, PLAN, phi), name=f"machine ({kind})")

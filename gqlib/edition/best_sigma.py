@@ -38,8 +38,8 @@ ETA = 4.0
 SIGMAS = tuple(k / 20 for k in range(21))
 LAMS = tuple(k / 10 for k in range(10))
 CaseName = Literal["machine, table", "machine, three features", "random, three features"]
-Method = Literal["paper", "corrected"]
-CASES, METHODS = get_args(CaseName), get_args(Method)
+Compared = Literal["paper", "corrected"]
+CASES, COMPARED = get_args(CaseName), get_args(Compared)
 DIGITS = 6  # significant, of the numbers in the block
 
 
@@ -90,7 +90,7 @@ def _case(chosen: CaseName) -> Case:
     return Case(mdp, mu, pi, PredictionProblem.on_pairs(mdp, mu, pi, phi))
 
 
-def errors(name: CaseName, variant: Method, sigma: float, lam: float) -> tuple[float, float]:
+def errors(name: CaseName, variant: Compared, sigma: float, lam: float) -> tuple[float, float]:
     """Squared bias against q^π, and variance over α, of one method; both averaged over the visits of μ.
 
     Parameters
@@ -108,7 +108,7 @@ def errors(name: CaseName, variant: Method, sigma: float, lam: float) -> tuple[f
     [[0.0, 0.53], [0.0, 840.41]]
     """
     chosen = case(name)
-    variant = check.choice("variant", variant, METHODS)
+    variant = check.choice("variant", variant, COMPARED)
     problem, phi = chosen.problem, chosen.problem.features
     mean = CorrectedProblem.of(problem) if variant == "corrected" else problem
     theta = mean.fixed_point(sigma, lam)

@@ -339,7 +339,7 @@ def chain(task: TabularTask, name: str = "chain") -> Environment:
     >>> walk.actions, walk.coder.size
     (2, 7)
     """
-    check.instance("task", task, TabularTask)
+    check.instance("task", task, TabularTask, where="gqlib.domains.episodes")
     mdp = task.mdp
     law, moves = np.cumsum(task.start), np.cumsum(mdp.transitions, axis=2)
     data = law, moves, np.array(mdp.rewards), np.array(mdp.is_terminal)

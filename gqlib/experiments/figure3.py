@@ -361,9 +361,7 @@ def kindest_cells() -> dict[str, Kind]:
     return {name: (lam, alpha, eta, sigma) for name, (lam, alpha, eta, sigma) in _written_down()["kindest"].items()}
 
 
-def _step_sizes(
-    panel: str, reading: str, learner: LearnerName, way: Way, lam: float = MAIN_LAMBDA
-) -> tuple[float, float]:
+def _step_sizes(panel: str, reading: str, learner: LearnerName, way: Way, lam: float) -> tuple[float, float]:
     name = choice_name(panel, reading, learner, way, lam)
     if name not in chosen():
         raise ValueError(f"panel, reading, learner and sigma are {name!r}; step sizes should have been chosen for them")
@@ -438,7 +436,7 @@ def family_setting(panel: str, reading: str, drawn: Drawn) -> GridSetting:
     >>> family_setting("Boyan, printed", "expected", "episode").shape
     (51, 1, 1)
     """
-    alpha, eta = _step_sizes(panel, reading, "gq", "common")
+    alpha, eta = _step_sizes(panel, reading, "gq", "common", MAIN_LAMBDA)
     return GridSetting(
         **PANELS[panel].fields(reading),
         sigmas=(0.0, *MEANS, 1.0),

@@ -35,8 +35,8 @@ __all__ = [
     "probability_of_improvement",
 ]
 
-Method = Literal["student", Bootstrap]
-_METHODS: dict[str, Method] = {word.lower(): word for word in get_args(Method)}
+IntervalMethod = Literal["student", Bootstrap]
+_METHODS: dict[str, IntervalMethod] = {word.lower(): word for word in get_args(IntervalMethod)}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def paired_difference(
     rng: np.random.Generator | None = None,
     *,
     confidence: float = 0.95,
-    method: Method | None = None,
+    method: IntervalMethod | None = None,
     resamples: int = 9999,
 ) -> PairedDifference:
     """Compare two settings run by run.

@@ -105,8 +105,10 @@ def export_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> lis
     Parameters
     ----------
     path : path
-        Ends in ``.csv``, ``.parquet`` (which needs pyarrow) or ``.nc`` (netCDF: one file; large whole numbers need
-        h5netcdf or netCDF4). Where there are several tables, each has its dimensions before the ending.
+        Ends in ``.csv``, ``.parquet`` (which needs pyarrow) or ``.nc`` (netCDF: one file, of version 4 where h5netcdf
+        or netCDF4 is installed). Where there are several tables, each has its dimensions before the ending. NetCDF 3
+        has whole numbers of 32 bits only: larger ones are stored as doubles where all of them are exact, otherwise as
+        text, and their attribute ``stored_as`` says so.
     dataset : xarray.Dataset
         A result of :func:`gqlib.sweeps.results.collect` or :func:`gqlib.sweeps.results.load_results`.
 
@@ -144,13 +146,15 @@ def export_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> lis
 
 def _netcdf(dataset: xarray.Dataset) -> bytes:
     """The bytes of a netCDF file: of version 4 where a package for it is installed, otherwise of version 3."""
+    newer = any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4")))
+    held = dataset if newer else _in_netcdf_3(dataset)
+    long = {name: str(value) for name, value in dataset.attrs.items() if _too_long(value, 63 if newer else 31)}
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "result.nc")
-        long = {name: str(value) for name, value in dataset.attrs.items() if _too_long(value)}
         try:
-            dataset.assign_attrs(long).to_netcdf(path)
+            held.assign_attrs(long).to_netcdf(path, engine=None if newer else "scipy")
         except (ValueError, TypeError, KeyError, ImportError) as error:
-            if any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4"))):
+            if newer:
                 raise
             reason = str(error).partition(". ")[0]
             raise SweepError(
@@ -159,6 +163,23 @@ def _netcdf(dataset: xarray.Dataset) -> bytes:
         return path.read_bytes()
 
 
-def _too_long(value: Any) -> bool:
-    """Whether an attribute, such as a seed, is a whole number that no netCDF file has room for."""
-    return isinstance(value, int) and abs(value) >= 2**63
+def _in_netcdf_3(dataset: xarray.Dataset) -> xarray.Dataset:
+    """The same numbers in types that netCDF 3 has: its whole numbers have a sign and at most 32 bits."""
+    changed: dict[Any, Any] = {}
+    for name, held in dataset.variables.items():
+        if held.dtype.kind not in "iu" or held.dtype in (np.int8, np.int16, np.int32) or not held.size:
+            continue
+        largest = max(int(held.values.max()), -1 - int(held.values.min()))
+        if largest < 2**31:
+            changed[name] = (held.dims, held.values.astype(np.int32), held.attrs)
+        elif largest < 2**53:
+            changed[name] = (held.dims, held.values.astype(np.float64), held.attrs | {"stored_as": "double"})
+        else:
+            changed[name] = (held.dims, held.values.astype(str), held.attrs | {"stored_as": "text"})
+    coords = {name: changed.pop(name) for name in list(changed) if name in dataset.coords}
+    return dataset.assign_coords(coords).assign(changed)
+
+
+def _too_long(value: Any, bits: int) -> bool:
+    """Whether an attribute, such as a seed, is a whole number that the netCDF file has no room for."""
+    return isinstance(value, int) and abs(value) >= 2**bits

@@ -544,7 +544,7 @@ def _tell(failed: Mapping[int, Failure], tried: Sequence[Task], store: Store, se
     texts = [f"{_which([tried[index]])} of {tried[index].setting}:\n{failure.error}\n{failure.traceback}"
              for index, failure in sorted(failed.items())]  # fmt: skip
     write_file(report, "\n".join(texts).encode(errors="backslashreplace"))
-    shown = "; ".join(places) + ("; ..." if len(alike) > MOST_SHOWN else "")
+    shown = "; ".join(places) + (f"; and {len(alike) - MOST_SHOWN} more" if len(alike) > MOST_SHOWN else "")
     raise SweepError(
         f"{len(failed)} of {len(tried)} tasks failed, the others are stored: {shown}. "
         f"Tracebacks are in {report}; the same sweep tries them again"
