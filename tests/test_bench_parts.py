@@ -544,7 +544,9 @@ def test_the_numpy_loop_takes_the_steps_of_the_paper(monkeypatch: pytest.MonkeyP
     def watched(x: float, v: float, push: float, slope: float) -> tuple[float, float]:
         seen.append((x, v, push))
         assert slope == math.cos(3.0 * x)
-        return (0.5, 0.0) if len(seen) == 40 else advance(x, v, push, slope)  # one goal, to begin again after it
+        return placed.get(len(seen)) or advance(x, v, push, slope)
+
+    placed = {40: (0.5, 0.0), 60: (-1.2, 0.0)}  # a goal, to begin again after it, and the wall on the left
 
     monkeypatch.setattr(plain, "car", SimpleNamespace(advance=watched, GOAL=car.GOAL))
     assert plain.numpy_steps(setting, 150, seed=5) == 150
@@ -567,7 +569,8 @@ def test_the_numpy_loop_takes_the_steps_of_the_paper(monkeypatch: pytest.MonkeyP
     phis, greedy, action = look(x, v)
     for step, (at, speed, push) in enumerate(found):
         assert (at, speed, push) == (x, v, action - 1.0)
-        x, v = (-0.5, 0.0) if step == 39 else advance(x, v, action - 1.0, math.cos(3.0 * x))
+        x, v = placed.get(step + 1) or advance(x, v, action - 1.0, math.cos(3.0 * x))
+        x = -0.5 if x == 0.5 else x
         phi = phis[action]
         phis, greedy, action = look(x, v)
         theta, omega, trace, _ = gq_step(
@@ -648,6 +651,31 @@ def test_the_gymnasium_loop_is_sarsa_with_a_replacing_trace(
             seen, _ = env.reset()
             trace, (action, value) = {}, look(seen)
     assert (ends, cuts) == (0, 2) if name == "MountainCar-v0" else ends > 5
+
+
+def test_without_more_said_the_loops_learn_for_400_steps_on_the_car(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the actions of the numbers that are said to be those by default."""
+    made, taken = gymnasium.make, []
+
+    class Watched(gymnasium.Wrapper):
+        def step(self, action: Any) -> Any:
+            taken.append(action)
+            return super().step(action)
+
+    monkeypatch.setattr(gymnasium, "make", lambda wanted: Watched(made(wanted)))
+    assert plain.gymnasium_steps() == 400
+    by_default = taken.copy()
+    plain.gymnasium_steps(400, "MountainCar-v0", box=None, sides=8, alpha=0.05, lam=0.9, seed=0)
+    assert taken == 2 * by_default
+    pushes: list[float] = []
+    monkeypatch.setattr(
+        plain, "car", SimpleNamespace(advance=lambda x, v, push, slope: pushes.append(push) or (x, v), GOAL=car.GOAL)
+    )
+    setting = ControlSetting(p=512, epsilon=0.9)
+    assert plain.numpy_steps(setting) == 400
+    plain.numpy_steps(setting, 400, 0)
+    assert pushes[:400] == pushes[400:]
+    assert len(set(pushes)) == 3
 
 
 def test_without_gymnasium_its_loop_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,13 +189,41 @@ def test_a_long_legend_has_more_columns_and_the_styles_begin_again(names: int, c
     assert lines[12].get_linestyle() == lines[0].get_linestyle() == "-"
 
 
+def test_what_is_averaged_says_what_was_left_out_and_how_wide_its_interval_is() -> None:
+    data = study(sigma=[0.0, 1.0])
+    mean, half, told = plots._averaged(data, "score")
+    assert (mean.values.tolist(), told) == ([0.5, 2.5], "")
+    assert half.values == pytest.approx([12.7062 / 2] * 2, rel=1e-5)
+    alone = data.isel(run=[0]).assign(score=(("setting", "run"), [[3.0], [np.nan]]))
+    mean, half, told = plots._averaged(alone, "score")
+    assert told == "1 of 2 values not finite, left out"
+    assert mean.values[0] == 3.0
+    assert np.isnan([mean.values[1], *half.values]).all()
+    by_episode = {"mean": (("setting", "episode"), [[1.0, 2.0]]), "variance": (("setting", "episode"), [[4.0, 9.0]])}
+    for runs, factor in ((0, 12.7062), (1, 12.7062), (4, 3.18245 / 2)):
+        kept = xarray.Dataset(by_episode | ({"score": (("setting", "run"), np.ones((1, runs)))} if runs else {}))
+        mean, half, told = plots._averaged(kept, "mean")
+        assert (mean.values.tolist(), told) == ([[1.0, 2.0]], "")
+        assert half.values.ravel() == pytest.approx([2.0 * factor, 3.0 * factor], rel=1e-5)
+
+
+def test_curves_are_explained_beside_the_panels() -> None:
+    figure = plot_result(study(sigma=[0.0, 1.0, 0.0, 1.0], target=["a", "a", "b", "b"]))
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
+    assert [line.get_color() for line in legend.get_lines()] == [line.get_color() for line in figure.axes[0].lines]
+    assert legend._outside_loc == "right"
+    many = plot_result(study(sigma=[k / 10 for k in range(10)]).drop_vars("score"))
+    assert many.axes[1]._colorbar.mappable.get_cmap().name == "cividis"
+
+
 def test_shades_go_from_the_least_to_the_largest_number() -> None:
-    sigmas = [0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 2.0]  # one more than there are styles
+    sigmas = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 2.25]  # one more than there are styles
     figure = plot_result(study(sigma=sigmas).drop_vars("score"))
     shades = pyplot.colormaps["cividis"]
-    assert [line.get_color() for line in figure.axes[0].lines] == [shades(sigma / 2.0) for sigma in sigmas]
+    assert [line.get_color() for line in figure.axes[0].lines] == [shades((sigma - 0.25) / 2.0) for sigma in sigmas]
     assert {(line.get_linestyle(), line.get_linewidth()) for line in figure.axes[0].lines} == {("-", 1.2)}
-    assert figure.axes[1].get_ylim() == (0.0, 2.0)
+    assert figure.axes[1].get_ylim() == (0.25, 2.25)
     assert not figure.legends
     figure = plot_result(study(sigma=sigmas[:-1]).drop_vars("score"))
     assert [line.get_color() for line in figure.axes[0].lines] == [colour for colour, _ in figures.CYCLE]

@@ -72,6 +72,8 @@ def test_an_item_on_paper_says_the_same():
         "  Judged with Eq. (7); not counted again."
     )
     assert scorecard.cards([ONE]).markdown.split("\n\n  ")[1] == "**Finding.** It is two."
+    both = scorecard.cards([ONE, TWO]).markdown
+    assert both == f"{scorecard.cards([ONE]).markdown}\n\n{scorecard.cards([TWO]).markdown}"
     bare = dataclasses.replace(ONE, section="Abstract", items=(), correction="", readings="", defence="", cells=())
     assert scorecard.entries([bare]).markdown == "- **Abstract, a sum**, *corrected, slip.* Says $\\sigma$ & so."
     for word in ("gq-told", "gq-case", "gq-again", "gq-evidence", "gq-section"):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gqlib.edition.typeset import pieces, to_html, to_markdown
+from gqlib.edition.typeset import _greek, pieces, to_html, to_markdown
 
 
 @pytest.mark.parametrize(
@@ -77,15 +77,56 @@ from gqlib.edition.typeset import pieces, to_html, to_markdown
         ("E[x], Ê, é", r"$\mathbb{E}[x]$, $\hat{\mathbb{E}}$, é"),
         ('say "A" ("b")', "say “$A$” (“$b$”)"),
         ("one\n  more  σ", r"one more $\sigma$"),
+        # the same words and letters at the end of a text, where nothing follows them
+        ("it is M.", "it is $M$."),
+        ("A", "$A$"),
+        ("A policy", "A policy"),
+        ("A θ", r"A $\theta$"),
+        ("A θ +", r"$A \theta$ +"),
+        ("A θ + b c", r"$A \theta + b$ $c$"),
+        ("where A then", "where $A$ then"),
+        ("by: M. Dumke", "by: M. Dumke"),
+        ('say "a" so', "say “a” so"),
+        ("max θ", r"$\max \theta$"),
+        ("θmax", r"$\theta\max$"),
+        ("θ/max of it", r"$\theta$/max of it"),
+        ("max + θ", r"max + $\theta$"),
+        # an "a" that touches a formula is part of it
+        ("aθ, a(x), a‖x‖", r"$a\theta$, $a(x)$, $a\lVert x\rVert$"),
+        ("θa, (x)a, ‖x‖a, 2a", r"$\theta a$, $(x)a$, $\lVert x\rVert a$, $2a$"),
+        ("θ a = b", r"$\theta$ $a = b$"),
+        # what makes a product of neighbours, and what does not
+        ("(y)^2 x, ‖x‖ y, (1 + 1)^2", r"$(y)^{2} x$, $\lVert x\rVert y$, $(1 + 1)^{2}$"),
+        ("2 |S|, x |S|", r"$2 \lvert\mathcal{S}\rvert$, $x \lvert\mathcal{S}\rvert$"),
+        ("θ 2^3, θ (1), (1) θ", r"$\theta$ $2^{3}$, $\theta$ (1), (1) $\theta$"),
+        ("$x$θ, θ $x$", r"$x$$\theta$, $\theta$ $x$"),
+        ("+ θx, = = θ", r"+ $\theta x$, = = $\theta$"),
+        ("Φx, (θ;x), Q[σ]", r"$\Phi x$, $(\theta; x)$, $Q[\sigma]$"),
+        ("x'^2, x_X", r"$x^{\prime2}$, $x_{X}$"),
     ],
 )
 def test_formulas_are_told_from_words(text, markdown):
     assert to_markdown(text) == markdown
 
 
+def test_greek_letters_have_their_names_in_tex():
+    assert [_greek(letter) for letter in "αλΛσΩ"] == ["alpha", "lambda", "Lambda", "sigma", "Omega"]
+
+
+def test_a_long_formula_is_whole_where_it_is_not_broken():
+    whole = r"x\theta = a\theta + b\theta - c\theta"
+    assert pieces("so xθ = aθ + bθ - cθ.") == [(False, "so "), (True, whole), (False, ".")]
+    assert to_markdown("so xθ = aθ + bθ - cθ.") == f"so ${whole}$."
+
+
+def test_quotes_stay_as_they_are_in_html():
+    assert to_html("the others' sum") == "the others' sum"
+    assert to_html("$x'$") == r"""<span class="math notranslate nohighlight">\(x'\)</span>"""
+
+
 def test_a_long_formula_can_be_broken_and_keeps_its_comma():
     written = to_html("so A_σ = Φᵀ Ξ (I - γλ P^μ)⁻¹ ((1 - σ) γP^π + σ γP^μ - I) Φ, say")
-    assert written.count("<wbr>") == 4
+    assert written.count("</span><wbr><span") == 4
     assert written.endswith(
         r'<span class="gq-tight"><span class="math notranslate nohighlight">\(I) \Phi\)</span>,</span> say'
     )
@@ -103,12 +144,14 @@ def test_a_formula_is_broken_after_operators_only_if_it_is_long():
         [r"x\theta = {}", r"a\theta + {}", r"b\theta - {}", r"c\theta"],
         3,
     )  # and 17
+    assert formulas("as the text has it, xθ = aθ + bθ") == ([r"x\theta = a\theta + b\theta"], 0)
     # neither at a fraction, nor behind a part of three characters or fewer
     assert formulas("x θ/y θ/z θ/z θ/z") == ([r"x \theta/y \theta/z \theta/z \theta/z"], 0)
-    assert formulas("θ - aθ + bθ - cθ + d") == (
-        [r"\theta - a\theta + {}", r"b\theta - {}", r"c\theta + {}", "d"],
-        3,
-    )
+    for before in ("", "that is, "):
+        assert formulas(f"{before}θ - aθ + bθ - cθ + d") == (
+            [r"\theta - a\theta + {}", r"b\theta - {}", r"c\theta + {}", "d"],
+            3,
+        )
 
 
 def test_a_formula_is_broken_between_brackets_and_inside_long_ones():
@@ -117,6 +160,12 @@ def test_a_formula_is_broken_between_brackets_and_inside_long_ones():
         [r"(a\theta + {}", r"b\theta + {}", r"c\theta + {}", r"d\theta_{1})^{2} {}", r"(x\theta) {}", r"(y\theta)"],
         5,
     )
+
+
+def test_a_formula_begins_with_brackets_or_has_them_behind_a_space():
+    assert formulas("(xθ)(yθ)(zθ)(wθ_1)") == ([r"(x\theta) {}", r"(y\theta) {}", r"(z\theta) {}", r"(w\theta_{1})"], 3)
+    assert formulas("x(aθ + bθ + cθ_1)") == ([r"x(a\theta + b\theta + c\theta_{1})"], 0)  # brackets of 16 characters
+    assert formulas("θ (aθ + bθ + cθ_12)") == ([r"\theta (a\theta + {}", r"b\theta + {}", r"c\theta_{12})"], 2)
 
 
 def test_a_long_set_keeps_its_braces():

@@ -188,8 +188,6 @@ def _tree(text: str) -> list[_Node]:
             node.kind = "norm" if kind == "norm" else "group"
             open_groups.append(node)
             continue
-        elif kind == "close":  # as in (0, 1]: no brackets, just signs
-            node.kind = "other"
         if node.kind in ("letter", "number", "size", "group", "norm"):
             while (script := SCRIPTS.match(text, at)) and not (node.kind == "number" and script[0][0] in "_'’*"):
                 node.scripts.append(script[0])
@@ -270,7 +268,7 @@ def _joined(before: _Node, after: _Node) -> bool:
         return False
     if _is_operator(before) or _is_operator(after) or not after.spaced or before.kind == "word":
         return True
-    if after.kind in ("number", "word") or "a" in (before.text, after.text):
+    if after.kind == "number" or "a" in (before.text, after.text):
         return False
     if after.kind == "group":
         remark = any(node.text in RELATIONS for node in after.inside)
@@ -302,7 +300,7 @@ def _trimmed(run: list[_Node]) -> list[_Node]:
     while end > start and _is_operator(run[end - 1]):
         end -= 1
     while start < end and _is_operator(run[start]):
-        if run[start].text in SIGNS and start + 1 < end and not run[start + 1].spaced:
+        if run[start].text in SIGNS and not run[start + 1].spaced:
             break
         start += 1
     return run[start:end] if any(map(_level, run[start:end])) else []
