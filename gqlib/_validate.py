@@ -104,7 +104,8 @@ def integer(name: str, value: Any, *, low: int | None = None, high: int | None =
         raise ValueError(f"{name} is {brief(value)}; it should be a whole number")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        span = f"at least {low}" if high is None else f"at most {high}" if low is None else f"from {low} to {high}"
+        least, most = brief(low), brief(high)  # which may be very long numbers, too
+        span = f"at least {least}" if high is None else f"at most {most}" if low is None else f"from {least} to {most}"
         raise ValueError(f"{name} is {brief(number)}; it should be {span}")
     return number
 

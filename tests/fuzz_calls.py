@@ -323,7 +323,9 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "evaluation.run.PredictionResult.error": {"target": np.ones(14)},
     "evaluation.measures.value_error": {"target": np.arange(4.0)},
     **{f"evaluation.measures.{kind}_mspbe": {"theta": VALUES["m"]} for kind in ("exact", "empirical")},
-    "evaluation.measures.discounted_traces": {"phi": np.array([[1.0], [2.0], [0.0]])},
+    "evaluation.measures.discounted_traces": {
+        "phi": np.array([[1.0], [2.0], [0.0]]), "ends": np.array([False, True, False])
+    },
     "evaluation.grids.find": {"dataset": searched, "setting": by("experiments.figure3.search_setting")},
     "experiments.load_experiment": {"name": "fig4"},
     "experiments.figure3_rules.best_cell": PART | {"sigma": 0.5},
@@ -390,7 +392,7 @@ UNSPOILT = {
         *("control.tile_tables.tile_table", "rules.tied"),
         *("learners.gq.mix", "learners.gq.v_vector", "learners.sigma.Schedule.at"),
         *("learners.sigma.SigmaFields.check_sigma", "sweeps.names.current", "sweeps.names.former"),
-        *("sweeps.workers.computed", "domains.base.sample_chain", "evaluation.measures.discounted_traces"),
+        *("sweeps.workers.computed", "domains.base.sample_chain"),
         *("rounding.Rounding.fixed_point", "sweeps.setting.plain"),
     )
 }

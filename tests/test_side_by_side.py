@@ -258,3 +258,18 @@ def test_without_gymnasium_it_says_what_to_install(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"gymnasium.*gqlib\[gym\]"):
         play_side_by_side(None, [], 1, seed=0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_last_state_that_is_no_number_is_the_environments_error(mode):
+    """Where episodes start in the same step, it comes with the first state of the next one, in `info`."""
+
+    class Lost(Counting):
+        def step(self, action):
+            state, *rest = super().step(action)
+            return (state * np.nan if rest[1] else state), *rest
+
+    envs = SyncVectorEnv([lambda: Lost([3])], autoreset_mode=mode)
+    told = r"returned the state array\(\[nan.+ in episode 0 \(from 0\), after 3 steps; it should be finite"
+    with pytest.raises(ValueError, match=told):
+        play_side_by_side(envs, [Scripted(0)], 2, seed=0)

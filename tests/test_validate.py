@@ -176,6 +176,7 @@ def test_what_cannot_be_written_down_is_refused_by_its_name():
     assert refused(check.scalar, 10**5000) == "x is a very long number; it should be a real number"
     assert refused(check.reals, 10**5000) == "x is a very long number; it should be an array of real numbers"
     assert refused(check.integer, 10**5000, high=3) == "x is a very long number; it should be at most 3"
+    assert refused(check.integer, 1, low=10**5000) == "x is 1; it should be at least a very long number"
     assert refused(check.integer, -(10**5000), low=0) == "x is a very long number; it should be at least 0"
 
 

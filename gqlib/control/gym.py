@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from gqlib import _validate as check
 from gqlib import seeds
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array, Diverged
+from gqlib.control._answers import first_state, not_a_step, plain
 from gqlib.control._budget import planned
 from gqlib.control.agent import Agent
 from gqlib.control.features import Coder, TableCoder, TileCoder
@@ -380,7 +381,7 @@ def _played(
     try:
         with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
             while not budget.over(len(log.returns), taken):
-                state = _first(env.reset(seed=None if log.returns else seed))
+                state = first_state(env.reset(seed=None if log.returns else seed))
                 _hold(env, state, 0.0, log)
                 under_way = True
                 action, ended, cut = choose(state), False, False
@@ -389,9 +390,9 @@ def _played(
                     try:
                         next_state, reward, ended, cut, _ = answer
                         if type(reward) is not float or type(ended) is not bool or type(cut) is not bool:
-                            reward, ended, cut = _plain(reward, ended, cut)
+                            reward, ended, cut = plain(reward, ended, cut)
                     except (TypeError, ValueError):
-                        raise _not_a_step(answer) from None
+                        raise not_a_step(answer) from None
                     if not (coded and reward - reward == 0.0):
                         _hold(env, next_state, reward, log, 1)
                     if advanced is not None:
@@ -437,14 +438,6 @@ def _with_episodes(error: BaseException, played: Played | list[Played]) -> BaseE
     return error
 
 
-def _first(answer: Any) -> Any:
-    """The first state, of what `reset` returned."""
-    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[1], Mapping):
-        wanted = "the first state and a dict, as gymnasium.Env.reset does"
-        raise ValueError(f"env.reset returned {check.brief(answer)}; it should return {wanted}")
-    return answer[0]
-
-
 def _hold(env: Any, state: Any, reward: float, log: _Log, more: int = 0) -> None:
     """Refuse a state or a reward that is no number: an error of the environment, where divergence is the learner's."""
     for name, value in (("state", state), ("reward", reward)):
@@ -452,27 +445,6 @@ def _hold(env: Any, state: Any, reward: float, log: _Log, more: int = 0) -> None
             known = getattr(getattr(env, "spec", None), "id", None) or type(env).__name__
             where = f"in episode {len(log.returns)} (from 0), after {log.length + more} steps"
             raise ValueError(f"env {known} returned the {name} {check.brief(value)} {where}; it should be finite")
-
-
-def _plain(reward: Any, *flags: Any) -> tuple[float, bool, bool]:
-    """A reward and two flags of other kinds than Python's own; a text, or NaN, would count as True."""
-    ended, cut = (flag if isinstance(flag, bool | np.bool_) else _one("flag", flag) for flag in flags)
-    if not {ended, cut} <= {0.0, 1.0}:
-        raise ValueError
-    return _one("reward", reward), bool(ended), bool(cut)
-
-
-def _one(name: str, value: Any) -> float:
-    """A number, or an array that holds one."""
-    if isinstance(value, list | tuple):
-        raise TypeError
-    return float(value) if isinstance(value, float | np.floating) else float(check.reals(name, value).item())
-
-
-def _not_a_step(answer: Any) -> ValueError:
-    wanted = "state, reward (a number), terminated and truncated (True or False), and a dict"
-    wanted = f"five things as gymnasium.Env.step does: {wanted}"
-    return ValueError(f"env.step returned {check.brief(answer)}; it should return {wanted}")
 
 
 @dataclass(frozen=True)

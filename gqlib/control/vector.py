@@ -92,6 +92,8 @@ def play_side_by_side(
                     states[i], actions[i], begins[i] = state, choose[i](state), False
                     continue
                 reached = info["final_obs"][i] if over and mode is AutoresetMode.SAME_STEP else state
+                if reached is not state:  # the state in which an episode ended, of which `seen` has nothing
+                    _hold(envs, reached, 0.0, log, 1)
                 action, reward = choose[i](reached), float(rewards[i])
                 if learn:
                     try:

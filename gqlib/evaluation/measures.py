@@ -165,7 +165,7 @@ def discounted_traces(phi: Array, ends: NDArray[np.bool_], decay: float) -> Arra
     """
     from scipy.signal import lfilter
 
-    phi, decay = check.array("phi", phi, (None, None), largest=np.inf), check.scalar("decay", decay)
+    phi, decay = check.array("phi", phi, (None, None)), check.scalar("decay", decay)
     cuts = np.flatnonzero(check.array("ends", ends, (len(phi),))[:-1]) + 1
     return np.concatenate([lfilter([1.0], [1.0, -decay], part, axis=0) for part in np.split(phi, cuts)])
 
