@@ -252,6 +252,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "methods.task.Task": {"features": np.eye(2), "start": None, "theta0": None},
     "methods.task.Task.follow": {"draws": lambda: rng().random((4, 2, 3))},
     "methods.catalogue.Method": {"beta": None},
+    "stats.intervals.bootstrap_interval": {"statistic": lambda: np.mean},
     "methods.mean.carried": {"c": np.array([0.5, 1.0, 1.0, 0.5])},
     "methods.limits.largest_step": {"joint": VALUES["matrix"]},
     "methods.noise.increment_covariance": {"theta": None},

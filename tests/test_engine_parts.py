@@ -228,6 +228,22 @@ def test_a_state_lies_where_a_ruler_says_and_on_the_edge_beyond() -> None:
     assert coder.indices((0.3, 1.3)) == [0 * 5 + 2, (1 * 3 + 1) * 5 + 3]
 
 
+def test_tiles_are_counted_in_an_array_as_in_a_list() -> None:
+    wanted = Tiles((0.0, 0.0), (1.0, 1.0), (3, 4))
+    assert Tiles([0.0, 0.0], [1.0, 1.0], [3, 4]) == wanted
+    assert Tiles(np.zeros(2), np.ones(2), np.array([3, 4], dtype=np.uint8)) == wanted
+    for wrong in (np.array(3), np.array([3]), np.array([3.5, 4.0]), np.array([[3, 4]])):
+        with pytest.raises(ValueError, match=r"^tiles is "):
+            Tiles((0.0, 0.0), (1.0, 1.0), wrong)
+
+
+def test_more_steps_than_can_be_counted_are_refused() -> None:
+    for make in (lambda n: EngineSetting("acrobot", max_steps=n), lambda n: Environment(**WORLD, max_steps=n)):
+        assert make(2**31).max_steps == 2**31
+        with pytest.raises(ValueError, match=r"^max_steps is 10+; it should be from 1 to 2147483648$"):
+            make(10**19)
+
+
 def test_the_table_of_tiles_has_every_cell_and_action() -> None:
     coder = Tiles((0.0,), (1.0,), (2,), 2)
     codes = coder._codes(3, 1)

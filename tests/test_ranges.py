@@ -173,7 +173,6 @@ ANY_SIZE = {
 SIZES = {"runs", "size", "states", "length", "episode_steps", "n_states", "points", "resamples", "repetitions"}
 NOT_MADE = {
     *("learners.ensemble.pair_walks.runs", "methods.task.Task.walks.runs", "evaluation.run.histories.runs"),
-    *("stats.comparisons.paired_difference.resamples",),
 }
 
 

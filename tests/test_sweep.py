@@ -697,3 +697,9 @@ def test_the_time_is_estimated_from_two_tasks_per_worker_and_four_at_least(
     monkeypatch.setattr(sweeping, "computed", lambda tasks, *_: ((i, task.compute()) for i, task in enumerate(tasks)))
     made = run_sweep(experiment(settings=2, runs=3, runs_per_task=2), Store(tmp_path), workers=workers)
     assert (seen, made.computed) == ([(4, sample)], 4)
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "a/b", "a\\b", ".hidden", "a\0"])
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"^name is .*; it should do as the name of a file$"):
+        dataclasses.replace(experiment(), name=name)

@@ -246,7 +246,7 @@ def make_coder(
     return lambda state, action: rltoolkit.get_tiles(tilings, state, [action], size=p, table=numbers)
 
 
-def tile_table(p: int, tilings: int = 8, memory: str = "int", *, seed: int = 0, run: int = 0) -> TileTable:
+def tile_table(p: int, tilings: int = 8, memory: Memory = "int", *, seed: int = 0, run: int = 0) -> TileTable:
     """Look-up table of the car's state box.
 
     Parameters

@@ -24,6 +24,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.control.engine import grid_of
+from gqlib.control.setting import FIXED_MEMORIES, FixedMemory
 from gqlib.control.tile_tables import TileTable, tile_table
 from gqlib.domains.mountain_car import POSITION_MAX, POSITION_MIN, VELOCITY_MAX
 from gqlib.engine._kernel import LOST, NO_STATE
@@ -73,11 +74,13 @@ class Tiles:
         high = check.array("high", self.high, low.shape)
         if not (low < high).all():
             raise ValueError(f"high is {check.brief(self.high)}; it should be above low, {check.brief(self.low)}")
-        if not isinstance(self.tiles, tuple | list) or len(self.tiles) != len(low):
+        tiles: Any = self.tiles
+        tiles = tiles.tolist() if isinstance(tiles, np.ndarray) else tiles
+        if not isinstance(tiles, tuple | list) or len(tiles) != len(low):
             raise ValueError(f"tiles is {check.brief(self.tiles)}; it should hold a number for each of {len(low)} axes")
         object.__setattr__(self, "low", tuple(low.tolist()))
         object.__setattr__(self, "high", tuple(high.tolist()))
-        object.__setattr__(self, "tiles", tuple(check.integer("tiles", n, low=1, high=1024) for n in self.tiles))
+        object.__setattr__(self, "tiles", tuple(check.integer("tiles", n, low=1, high=1024) for n in tiles))
         object.__setattr__(self, "tilings", check.integer("tilings", self.tilings, low=1, high=64))
         if self.size > LARGEST_P:
             raise ValueError(f"tiles is {self.tiles}; with {self.tilings} tilings that makes {self.size} features, "
@@ -313,10 +316,10 @@ class CarTable:
 
     p: int = 1024
     tilings: int = 8
-    memory: str = "int"
+    memory: FixedMemory = "int"
 
     def __post_init__(self) -> None:
-        check.choice("memory", self.memory, ("int", "iht"))
+        check.choice("memory", self.memory, FIXED_MEMORIES)
         object.__setattr__(self, "p", check.integer("p", self.p, low=1))
         object.__setattr__(self, "tilings", check.integer("tilings", self.tilings, low=1))
         tile_table(self.p, self.tilings, self.memory)

@@ -29,6 +29,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib._objects import ByValue
+from gqlib.control.setting import FixedMemory
 from gqlib.domains import mountain_car as car
 from gqlib.domains.episodes import TabularTask
 from gqlib.engine.coders import CarTable, Features, Tiles
@@ -120,7 +121,7 @@ class Environment(ByValue):
             if not is_jitted(check.function(name, getattr(self, name))) and COMPILED:
                 raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
         object.__setattr__(self, "actions", check.integer("actions", self.actions, low=1, high=64))
-        object.__setattr__(self, "max_steps", check.integer("max_steps", self.max_steps, low=1))
+        object.__setattr__(self, "max_steps", check.integer("max_steps", self.max_steps, low=1, high=check.ROOM))
         check.instance("coder", self.coder, Tiles, Features, CarTable)
         check.instance("data", self.data, tuple)
         check.instance("name", self.name, str)
@@ -178,7 +179,7 @@ def _car_observe(data: Any, state: Any) -> Any:
     return state[0], state[1]
 
 
-def mountain_car(tilings: int = 8, *, p: int | None = None, memory: str = "int") -> Environment:
+def mountain_car(tilings: int = 8, *, p: int | None = None, memory: FixedMemory = "int") -> Environment:
     """The mountain car, with tilings of 8 × 8 tiles.
 
     Parameters

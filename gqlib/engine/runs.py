@@ -136,7 +136,7 @@ class EngineSetting(SigmaFields, Setting):
             "theta0": check.scalar("theta0", self.theta0),
         }
         if self.max_steps is not None:
-            checked["max_steps"] = check.integer("max_steps", self.max_steps, low=1)
+            checked["max_steps"] = check.integer("max_steps", self.max_steps, low=1, high=check.ROOM)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         self.check_sigma()

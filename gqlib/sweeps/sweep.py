@@ -260,6 +260,8 @@ class Experiment:
                 raise ValueError(f"{name} is {check.brief(value)}; it should be {wanted}")
         for name in ("name", "title", "function", "version", "summary", "finish", "report"):
             check.instance(name, getattr(self, name), str)
+        if self.name.startswith(".") or set(self.name) & set("/\\\0"):
+            raise ValueError(f"name is {check.brief(self.name)}; it should do as the name of a file")
         if not isinstance(self.settings, tuple) or not all(hasattr(setting, "key") for setting in self.settings):
             raise ValueError(f"settings is {check.brief(self.settings)}; it should be a tuple of settings")
         keys = [setting.key for setting in self.settings]
