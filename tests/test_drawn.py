@@ -125,7 +125,7 @@ def test_a_collection_is_told_by_colours_values_offsets_and_outlines(square):
     assert line.endswith(f" {[0, int(STEP + BEGIN)]}")
     assert told(square, "offsets") == [f"offsets {steps((0.25, 0.1), (0.5, 0.9))}"]
     square.fill_between([0.2, 0.4], [0.3, 0.3], [0.5, 0.5], color="#ff000080")
-    assert told(square, "collection")[1].startswith("collection ['#ff000080'")
+    assert told(square, "collection")[1] == "collection ['#ff000080', '#ff000080']  []"  # a style for each is left out
     assert str(steps((0.4, 0.5))[0]) in told(square, "path")[-1]
 
 
@@ -147,6 +147,8 @@ def test_what_is_far_outside_is_told_alike_and_what_is_nowhere_apart(square):
     assert module._places(square, square.transData, []) == []
     hidden = np.ma.masked_array([[0.5, 0.5], [0.5, 0.5]], mask=[[False, False], [True, False]])
     assert module._places(square, square.transData, hidden)[1][0] == -9999
+    whole = np.ma.masked_array([[0, 1], [1, 0]], mask=[[False, False], [True, False]])
+    assert module._places(square, square.transData, whole) == [*steps((0, 1)), [-9999, -9999]]
 
 
 def test_values_are_told_in_steps_of_their_range():
@@ -156,6 +158,7 @@ def test_values_are_told_in_steps_of_their_range():
     assert module._values([np.nan]) == [-9999]
     hidden = np.ma.masked_array([1.0, 2.0, 9.0], mask=[False, False, True])
     assert module._values(hidden) == [0, int(STEP + BEGIN), -9999]
+    assert module._values(hidden.astype(int)) == [0, int(STEP + BEGIN), -9999]
 
 
 def test_limits_are_zero_where_they_are_noise():
@@ -168,8 +171,9 @@ def test_the_line_counts_axes_and_artists_and_ends_with_a_digest():
     figure = Figure(figsize=(2, 1))
     left, _ = figure.subplots(1, 2)
     left.plot([0, 1])
+    left.plot([1, 0])
     left.text(0.5, 0.5, "here")
     found = drawn(figure)
     lines = [line for axes in figure.axes for line in module._of_axes(axes)]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    assert found == f"figure of 2 axes, 2 artists, drawn as {digest[:12]}"
+    assert found == f"figure of 2 axes, 3 artists, drawn as {digest[:12]}"

@@ -110,7 +110,7 @@ def small_maps():
     coords = {name: ("setting", values) for name, values in labels.items()} | {"eta": [0.5, 1.0, 2.0]}
     dims = ("setting", "run", "eta")
     abscissa = [[[0.0, -1.0, 1.0]], [[-1.0, -1.0, -1.0]], [[1.0, 1.0, -1e-9]]]
-    error = [[[1.23456, 1.23456, 1.23456]], [[0.5, 0.5, 0.5]], [[7.0, 7.0, 7.0]]]
+    error = [[[1.23456, 9.0, 9.0]], [[0.5, 9.0, 9.0]], [[7.0, 9.0, 9.0]]]  # does not depend on η: the first is taken
     return xarray.Dataset({"abscissa": (dims, abscissa), "error": (dims, error)}, coords)
 
 
@@ -141,6 +141,8 @@ def test_the_figure_of_a_small_map_has_its_slider_choices_and_words():
     assert json.loads(explorable.formulas["maze"].removeprefix("() => (")[:-1]) == method_map.map_rows(
         small_maps(), "maze"
     )
+    greek = small_maps().assign_coords(method=("setting", ["TD(λ)", "TD(λ)", "GQ(½, λ)"]))
+    assert '"TD(λ)": {' in method_map.map_explorable(greek).formulas["star"]  # as one reads it in the page's source
     for text in (explorable.label, explorable.note, explorable.caption):
         assert text[0].isupper()
         assert set(re.findall(r"[A-Z]{2,}", text)) <= {"TD", "ABTD"}  # nothing else is in capitals

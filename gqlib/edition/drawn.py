@@ -77,7 +77,7 @@ def _style(artist: Any) -> str:
     getters = ("get_color", "get_facecolor", "get_edgecolor")
     found = [getattr(artist, getter)() for getter in getters if hasattr(artist, getter)]
     flat = [colour for group in found for colour in ([group] if isinstance(group, str) else np.atleast_2d(group))]
-    style = getattr(artist, "get_linestyle", lambda: "")()
+    style = artist.get_linestyle()
     return f"{[to_hex(colour, keep_alpha=True) for colour in flat]} {style if isinstance(style, str) else ''}"
 
 
