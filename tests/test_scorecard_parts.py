@@ -61,6 +61,18 @@ def test_an_entry_says_where_what_and_why():
     assert "None" not in block
 
 
+def test_entries_that_repeat_another_come_last_however_grave():
+    grave = dataclasses.replace(TWO, weight=scorecard.WEIGHTS[-1])
+    assert Seen(scorecard.entries([grave, ONE]).html).ids == ["claim-one", "claim-two"]
+    assert Seen(scorecard.entries([dataclasses.replace(grave, repeats=""), ONE]).html).ids == ["claim-two", "claim-one"]
+
+
+def test_only_the_entries_of_one_verdict_have_an_anchor():
+    assert scorecard.entries([ONE]).html.startswith('<div class="gq-scorecard gq-group">\n<ol class="gq-list" ')
+    with pytest.raises(ValueError, match=r"^verdict is 'so'; it should be one of "):
+        scorecard.entries([ONE], "so")
+
+
 def test_an_item_on_paper_says_the_same():
     assert scorecard.entries([ONE, TWO]).markdown == (
         "- **Eq. (7)** (Section 3.1, Appendix B), *corrected, slip.* Says $\\sigma$ & so.\n\n"
@@ -217,6 +229,7 @@ def test_a_block_is_shown_as_html_or_markdown_or_in_a_phrase():
 
 def test_controls_offer_what_there_is():
     block = scorecard.controls([ONE, dataclasses.replace(ONE, verdict="not reproduced")])
+    assert block.html.count('</label>\n<label class="gq-chip">') == 1
     Seen(block.html)
     assert block.markdown == "In the HTML edition this list can be filtered and sorted."
     assert re.findall(r'name="verdict" value="([a-z ]+)"', block.html) == ["not reproduced", "corrected"]

@@ -249,6 +249,7 @@ def test_colours_become_those_of_the_page():
     assert themed.themed("#ffffff") == "var(--gq-paper, #ffffff)"
     assert themed.themed("#000000") == "var(--gq-ink, #000000)"
     assert themed.themed("#333333") == "color-mix(in srgb, var(--gq-ink, #000000) 80%, var(--gq-paper, #ffffff))"
+    assert "#000000) 87%, var(" in themed.themed("#202020")  # 32 of 255 from black, or 12.55%
     for tinted in ("#334433", "#333344", "#443333"):
         assert themed.themed(tinted) == f"color-mix(in srgb, {tinted} var(--gq-own, 100%), var(--gq-ink, #000000))"
 
