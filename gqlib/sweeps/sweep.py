@@ -1,8 +1,7 @@
 """Sweeps: settings × runs, cut into tasks, computed anywhere, never twice.
 
-An :class:`Experiment` is data: the name of a runner, a list of settings, a number of runs, a seed. It is
-cut into :class:`Task` objects, each a block of runs of one setting that takes about a second. The runner
-of a task,
+An :class:`Experiment` is data: the name of a runner, a list of settings, a number of runs, a seed. It is cut into
+:class:`Task` objects, each a block of runs of one setting that takes about a second. The runner of a task,
 
     runner(setting, runs, seed, *, first_run) -> {name: array with one row per run},
 
@@ -128,8 +127,7 @@ class Task:
     def compute(self) -> Arrays:
         """Call the runner and check what it returns: arrays with one row for each run.
 
-        A learner of this library that leaves the range of numbers raises an error, and a runner may let it pass: such a
-        run has diverged, which is a result. All that is stored of it is that it did (`is_lost`).
+        If it lets the error of a learner that overflows pass, the run has diverged; nothing else is stored (`is_lost`).
         """
         runner = look_up("runner", self.function, allow=[self.function])
         try:
