@@ -103,6 +103,7 @@ def test_act_explores_as_often_as_it_says_and_breaks_ties_by_order():
     assert agent.greedy(None) == 0
 
 
+@pytest.mark.slow
 def test_learns_the_better_action_of_a_small_mdp():
     # action 1 in state 0 pays 1 and leads to state 1, which pays nothing and returns
     moves = np.zeros((2, 2, 2))

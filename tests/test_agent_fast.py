@@ -658,6 +658,7 @@ def test_what_has_no_features_is_refused():
             TableCoder(**({"sizes": (3, 2), "actions": 2} | arguments))
 
 
+@pytest.mark.slow
 def test_a_table_learns_the_lake_and_a_game_of_cards():
     lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
     agent = Agent(features_of(lake), np.random.default_rng(0), alpha=0.5, eta=0.0, lam=0.9, gamma=0.95,

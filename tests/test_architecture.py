@@ -166,6 +166,7 @@ def test_the_reference_page_begins_with_a_line_for_each_module():
     assert re.findall(r"^\*\*(.+)\*\*$", signs, re.MULTILINE) == list(headings_of_the_reference())
 
 
+@pytest.mark.slow
 def test_the_reference_page_follows_the_folders():
     pages = headings_of_the_reference()
     for heading, modules in pages.items():

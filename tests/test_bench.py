@@ -230,6 +230,7 @@ def test_what_one_writes_in_an_hour_learns_the_task():
     assert early > 1.5 * late
 
 
+@pytest.mark.slow
 def test_the_general_engine_is_measured_on_the_runs_of_the_special_kernel():
     short = replace(general.CAR, episodes=3)
     same = replace(bench.BASE, episodes=3)

@@ -33,6 +33,7 @@ def test_functions(path):
 test_functions.__test__ = False
 
 
+@pytest.mark.slow
 def test_the_package_ships_the_register_of_the_book():
     assert load_claims() == load_claims(ROOT / "book" / "claims.yml")
 

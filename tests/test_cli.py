@@ -247,6 +247,7 @@ def test_a_missing_extra_says_what_to_install(tmp_path: Path, package: str, extr
     assert f"needs the package {package}: install gqlib[{extra}]" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_repeated_reproduction_is_the_same_file_byte_for_byte(tmp_path: Path) -> None:
     for name, workers in (("a", "1"), ("b", "2")):
         assert run("reproduce", "fig2", "--workers", workers, "--out", str(tmp_path / name)) == 0
@@ -312,6 +313,7 @@ def test_an_output_that_cannot_be_made_is_one_line(tmp_path: Path, capsys: pytes
     assert "cannot make the directory" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,6 +340,7 @@ def test_help_is_there_for_every_command(arguments: tuple[str, ...], capsys: pyt
     assert capsys.readouterr().out.startswith("usage: gq")
 
 
+@pytest.mark.slow
 def test_claims_lists_the_register_with_its_counts(capsys: pytest.CaptureFixture[str]) -> None:
     from gqlib.claims import load_claims
 
@@ -391,6 +394,7 @@ def test_claims_are_filtered_and_written_as_json(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == "no claim\n"
 
 
+@pytest.mark.slow
 def test_a_terminal_without_greek_letters_gets_their_names() -> None:
     code = "import sys, gqlib.cli; sys.exit(gqlib.cli.main())"
     for arguments in (("claims",), ("reproduce", "--help")):

@@ -32,6 +32,7 @@ def test_defaults_are_the_papers_values_where_it_gives_them():
     assert (setting.epsilon, setting.target, setting.memory, setting.v) == (0.1, "greedy", "int", "same-step")
 
 
+@pytest.mark.slow
 def test_key_is_the_hash_of_the_values_in_any_process():
     key = ControlSetting(sigma=0.25, p=512).key
     # Committed: stores on disk are named after it.

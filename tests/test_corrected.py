@@ -354,6 +354,7 @@ def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monke
     assert min(steps) < setting.max_steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_compiled_car_is_the_reference_step_until_it_is_cut_off(variant, monkeypatch):
     setting = ControlSetting(

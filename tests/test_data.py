@@ -56,6 +56,7 @@ def notebook(picture, **metadata):
     return {"cells": [{"cell_type": "code", "metadata": metadata, "source": "", "outputs": [output]}]}
 
 
+@pytest.mark.slow
 def test_a_figure_is_read_from_its_picture():
     figure, axes = figures.new()
     axes.plot([0.0, 1.0], [2.0, 3.0], label="up")

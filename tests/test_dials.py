@@ -47,6 +47,7 @@ def test_one_update_is_the_librarys(page, sigma, run, repair, alpha):
     assert target == pytest.approx(2 + 0.95 * (sigma * run + (1 - sigma) * repair))
 
 
+@pytest.mark.slow
 def test_payments_are_those_of_the_drawing_and_of_a_trace(page):
     from matplotlib.figure import Figure
 

@@ -61,6 +61,7 @@ def test_what_a_reader_would_see_changes_the_line(what):
     assert picture(CHANGES[what]) != picture()
 
 
+@pytest.mark.slow
 def test_rounding_does_not():
     assert {picture(noise=noise) for noise in (0.0, 1e-13, -3e-13, 1e-12)} == {picture()}
 

@@ -53,6 +53,7 @@ def test_lazy_is_dense_on_the_car_with_collisions(learner):
     agree(EngineSetting(CAR, learner, target=TARGETS.get(learner, "epsilon-greedy"), **SMALL))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", ["mountain_car", "acrobot", "cart_pole", "chain"])
 def test_lazy_is_dense_in_every_environment(environment):
     where = environments.chain(random_walk(19)) if environment == "chain" else environment
@@ -354,6 +355,7 @@ def test_a_failure_of_the_environment_is_recorded_and_the_rest_is_finished(tmp_p
     assert run_sweep(sound, Store(tmp_path), workers=1, progress=False).found == 1
 
 
+@pytest.mark.slow
 def test_compiled_and_plain_say_the_same_of_what_is_finite():
     compiled = njit(lambda state: finite(state))
     for state in (3, True, 0.5, np.nan, np.inf, (), (1,), (1, 2.0), (1, -np.inf), (0.0, (np.nan, 1)), np.zeros(3),

@@ -42,6 +42,7 @@ def test_places_are_the_readings_that_exist():
     assert ("Cart-pole, printed", "stacked") not in set(exp.places())
 
 
+@pytest.mark.slow
 def test_choices_follow_from_the_search_by_the_rule(stages):
     search, wide, _ = stages
     assert rules.choices(search, [wide]) == exp.coarse()

@@ -167,6 +167,7 @@ def test_committed_results_are_what_this_code_makes(name, seed, runs):
     verify_sample(data, 2, np.random.default_rng(19))
 
 
+@pytest.mark.slow
 def test_choices_follow_from_the_committed_searches_and_none_is_on_an_edge(searches, finals):
     found = family.search_outcomes(family.family_rows(), *searches)
     assert family.final_outcomes(found, finals) == family.outcomes()

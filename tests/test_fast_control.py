@@ -90,6 +90,7 @@ def test_same_trajectory_and_weights_as_the_dense_reference(name):
         assert not fast.omega.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "changes"),
     [(3, {}), (290, {"target": "epsilon-greedy", "sigma_noise": 0.01, "epsilon": 0.2, "max_steps": 1200, "p": 256}),
@@ -160,6 +161,7 @@ def test_committed_checksums_name_the_engine_version():
     assert got == committed["checksums"]
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_order_of_calls():
     names = ["semi-gradient", "lagged", "paper, p = 1024"]
     code = (

@@ -258,6 +258,7 @@ def test_a_lost_dask_worker_costs_time_and_nothing_else(tmp_path: Path, cluster)
     print(f"1 of 2 Dask workers killed after 1 of 40 tasks: 40 stored, {started - 40} computed twice, bits equal")
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -330,6 +330,7 @@ def test_the_search_and_its_results_are_what_this_code_makes(name):
     verify_sample(data, 2, np.random.default_rng(13))
 
 
+@pytest.mark.slow
 def test_choices_follow_from_the_search_by_the_rule_and_are_judged_on_other_seeds(tuned):
     search, wide = (load_results(RESULTS / f"control-{name}.npz") for name in ("search", "wide"))
     assert tuning.choices(search, wide) == tuning.chosen()

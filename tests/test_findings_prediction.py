@@ -109,6 +109,7 @@ class TestFiles:
     def test_a_sample_of_runs_comes_out_again(self, stored, name):
         assert verify_sample(stored[name], 3, np.random.default_rng(16)) >= 3
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", IN_BLOCKS)
     def test_a_block_of_runs_has_the_weights_of_which_the_digest_was_kept(self, stored, name):
         data = stored[name]
@@ -131,6 +132,7 @@ class TestFiles:
             values = stored[name]["mspbe_late" if name == "fig3-curves" else "mspbe"].values
             assert np.isfinite(values).all(), name
 
+    @pytest.mark.slow
     def test_rounding_to_sixteen_bits_moves_no_p_value(self):
         setting = exp.family_setting(*SCALED, "step")
         exact = grid_runs(setting, 20, exp.RESULT_SEED, first_run=0)["mspbe"][:, :, 0, 0].T

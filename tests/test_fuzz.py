@@ -288,6 +288,7 @@ def test_the_derived_calls_are_valid(key):
     assert attempt(key, call(key), ()) == ("taken", "")
 
 
+@pytest.mark.slow
 def test_spoilt_arguments_are_taken_or_refused_and_nothing_else(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # a spoilt path may be a good one
     defects, outcomes = [], Counter()
@@ -333,6 +334,7 @@ def test_what_was_found_is_refused(key, bad):
     assert attempt(f"gqlib.{key}", call(f"gqlib.{key}") | bad, tuple(bad)) == ("refused", "")
 
 
+@pytest.mark.slow
 def test_a_new_function_changes_no_other_functions_cases():
     def drawn(names: Sequence[str]) -> dict[tuple[str, int], str]:
         return {(key, k): picture(arguments, replaced) for key, k, arguments, replaced in cases(names, 2)}

@@ -240,6 +240,7 @@ def test_without_network_the_packer_says_what_to_do(tmp_path):
     assert "there is no book" in done.stderr
 
 
+@pytest.mark.slow
 def test_modules_need_what_they_import():
     needs = pack.needs()
     assert needs["gqlib"] == needs["gqlib.stability"] == []

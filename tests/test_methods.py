@@ -195,6 +195,7 @@ class TestNoise:
         _, _, squared = trace_moments(task, METHODS["ETD(λ)"], LAM)
         assert np.abs(squared - emphatic.followon_second_moment(task.problem, task.rho)).max() < 1e-10
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["TD(λ)", "ETD(λ)", "V-trace(λ)", "ABTD(ζ)", "AᵀTD"])
     def test_batches_of_increments_spread_as_much(self, name):
         """Increments at the fixed point, on states with restarts, summed over batches much longer than their memory."""
@@ -375,6 +376,7 @@ class TestSteps:
         hybrid, td = (run_method(task, METHODS[name], walks, lam=LAM, alphas=[0.01]) for name in ("HTD(λ)", "TD(λ)"))
         assert np.abs(hybrid.theta - td.theta).max() < 1e-13
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("name", "on"), MOVED)
     def test_the_mean_of_a_step_is_the_exact_one(self, name, on):
         """Increments of (θ, ω) from a fixed place, averaged over runs, against J(η) and b, within five errors."""
@@ -416,6 +418,7 @@ def held_increments(task, method, theta, omega, eta, runs=2000, steps=120):
 
 
 class TestRuns:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", STATES)
     def test_runs_that_start_at_the_exact_fixed_point_stay_around_it(self, name):
         method = METHODS[name]

@@ -294,6 +294,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_is_a_short_line_a_table_in_a_notebook_and_equal_to_its_twin(name):
     one, two = RESULTS[name](), pickle.loads(pickle.dumps(RESULTS[name]()))

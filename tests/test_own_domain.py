@@ -66,6 +66,7 @@ def settings(domain, learner, **changes):
     return PredictionSetting(domain, learner=learner, **(fields | changes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reading", ["pairs", "expected"])
 @pytest.mark.parametrize("learner", ["gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd"])
 def test_learners_run_on_a_problem_of_ones_own(reading, learner):
@@ -198,6 +199,7 @@ def test_objects_have_no_key_and_no_options():
         settings(maze(), 3)
 
 
+@pytest.mark.slow
 def test_a_learner_that_diverges_is_counted():
     blow_up = own.Learner(lambda d: 0, lambda theta, memory, seen, rates: (1e3 * theta + 1.0, memory))
     start, step = njit(lambda d: 0), njit(lambda theta, memory, seen, rates: (1e3 * theta + 1.0, memory))

@@ -244,6 +244,7 @@ WALKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
 def test_a_newcomer_needs_three_hops(walk):
     """README → index of the paper → name; or README → file → name."""

@@ -43,6 +43,7 @@ def test_determinants_of_the_pencil_and_at_zero(seed):
         assert abs(np.linalg.det(other) - exact) > 1e-4 * abs(exact)
 
 
+@pytest.mark.slow
 def test_one_feature():
     rng, hits = np.random.default_rng(1), 0
     for _ in range(300):
@@ -58,6 +59,7 @@ def test_one_feature():
     assert hits > 20
 
 
+@pytest.mark.slow
 def test_windows_are_where_the_eigenvalues_say():
     rng, several = np.random.default_rng(2), 0
     for _ in range(40):

@@ -67,6 +67,7 @@ def test_the_counts_of_now_are_those_of_the_register():
     assert f"has {numeral(len(load_claims(source='successor')))} entries of its own" in PAGE
 
 
+@pytest.mark.slow
 def test_the_counts_of_then_and_the_changes_are_those_of_the_first_register():
     before = {entry["id"]: entry["verdict"] for entry in yaml.safe_load(of_the_first("book/claims.yml"))}
     now = {claim.id: claim.verdict for claim in load_claims()}

@@ -60,6 +60,7 @@ def test_sparse_equals_dense_without_any_decay():
     assert error < 1e-10
 
 
+@pytest.mark.slow
 def test_sparse_equals_dense_with_episodes_and_sigma_outside_the_unit_interval():
     for sigma in (0.0, 1.0, 1.1):
         error, _ = run_both(2_000, 0.9, sigma=sigma, resets=97)
@@ -74,6 +75,7 @@ def test_a_late_flush_loses_digits_to_cancellation_long_before_underflow():
     assert late > 1e-9
 
 
+@pytest.mark.slow
 def test_work_per_step_does_not_grow_with_the_number_of_weights():
     def work(p):
         rng, learner = np.random.default_rng(1), SparseGQ(np.zeros(p))

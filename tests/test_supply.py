@@ -80,6 +80,7 @@ def test_a_licence_that_nobody_knows_is_told():
     assert licences.families("BSD-3-Clause AND MIT") == ["MIT", "BSD"]
 
 
+@pytest.mark.slow
 def test_the_list_of_licences_is_complete(capsys):
     assert licences.main() == 0
     lines = capsys.readouterr().out.splitlines()

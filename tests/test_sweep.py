@@ -130,6 +130,7 @@ def test_more_runs_compute_nothing_twice_whatever_the_blocks_were(tmp_path: Path
     assert ran(log) == [(10, 4)]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     blocks=st.lists(st.tuples(st.integers(0, 12), st.integers(1, 6), st.booleans()), max_size=8),
@@ -216,6 +217,7 @@ def test_a_new_code_version_computes_everything_again(tmp_path: Path) -> None:
     assert run_sweep(experiment(version="2"), store).found == 0
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_workers(tmp_path: Path) -> None:
     stores = [Store(tmp_path / "one"), Store(tmp_path / "two")]
     for workers, store in enumerate(stores, start=1):

@@ -25,6 +25,7 @@ def pair(request):
     return request.param, symbolic.twin(two_state(0.99, request.param).problem)
 
 
+@pytest.mark.slow
 def test_closed_forms_with_numbers_put_in_are_the_float64_matrices(pair):
     reading, exact = pair
     for gamma, lam, sigma in (("0.9", "0.5", "0.25"), ("0.99", "0.99", "0.75"), ("1/3", "0", "1")):

@@ -325,6 +325,7 @@ def moves_over_actions(parts, tables, theta, omega, traces, states, lam):
     return (law * (moves - (law * moves).sum(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*VARIANTS, "textbook"])
 def test_the_noise_off_policy_with_a_trace_is_that_of_simulated_steps(name):
     """Off policy and at λ > 0: traces are simulated, the covariance over the next action is enumerated."""

@@ -142,6 +142,7 @@ def test_letters_have_nine_points_at_the_size_shown(shown, width):
     assert min(points) >= 9.0 * max(1.0, width / 7.0) - 1e-6
 
 
+@pytest.mark.slow
 def test_the_same_figure_is_the_same_file():
     def draw():
         figure, axes = figures.new(figsize=(3.0, 2.0))

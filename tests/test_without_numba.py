@@ -77,6 +77,7 @@ def test_runs_of_the_car_have_the_bits_of_the_compiled_ones():
     assert python(code).strip() == str(compiled)
 
 
+@pytest.mark.slow
 def test_an_environment_of_one_s_own_runs_in_plain_python_by_both_engines():
     code = """if True:
         import numpy as np
