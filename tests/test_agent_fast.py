@@ -188,6 +188,7 @@ def turned(path, kind):
     return [((int(3 * s[0]), int(2 * s[1])), a, r, (int(3 * t[0]), int(2 * t[1])), b, e) for s, a, r, t, b, e in path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tiles", "table", "dense"])
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
 def test_an_agent_that_was_saved_goes_on_to_the_bit(tmp_path, kind, bits):

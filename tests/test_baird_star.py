@@ -68,6 +68,7 @@ class TestReferenceValues:
             assert np.trace(a @ a) == pytest.approx((values**2).sum().real, rel=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reading", "states"), [("literal", 7), ("expected", 7), ("stacked", 7), ("stacked", 8)])
 def test_a_walk_samples_the_exact_problem(reading, states):
     """Means over a long walk of e Δᵀ, R e and φφᵀ, λ = 0.5, within five standard errors."""

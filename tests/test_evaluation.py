@@ -78,6 +78,7 @@ class TestMeasures:
         for index in np.ndindex(3, 2):
             assert values[index] == pytest.approx(domain.problem.mspbe(theta[index], 0.3, 0.5), rel=1e-9)
 
+    @pytest.mark.slow
     def test_empirical_mspbe_goes_to_the_exact_one(self, domain):
         """Over a long walk; the printed sign b̂ − Âθ goes somewhere else."""
         sigma, lam = 0.4, 0.5

@@ -20,6 +20,8 @@ from gqlib.domains.two_state import ENDINGS
 from gqlib.edition import explore
 from gqlib.stability import joint_matrix
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = STATIC / "explorables.js"
 SIGMAS, LAMS, GAMMAS = (0.0, 0.3, 1.0), (0.0, 0.5, 0.99, 1.0), (0.0, 0.5, 0.9, 0.99)
 GRID = list(itertools.product(SIGMAS, LAMS, GAMMAS))

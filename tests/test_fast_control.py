@@ -127,6 +127,7 @@ def test_divergence_is_found_in_the_same_episode():
     assert np.array_equal(fast.steps, dense.steps)
 
 
+@pytest.mark.slow
 def test_flush_threshold_trades_rounding_error():
     # Rounding errors grow as the threshold falls; the chosen one keeps them far below the promise of 1e-9.
     setting = dataclasses.replace(BASE, max_steps=1500)

@@ -20,6 +20,8 @@ import pytest
 from chromium import needs_browser
 from nbclient import NotebookClient
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 

@@ -18,6 +18,7 @@ def functions(path):
     return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
 
 
+@pytest.mark.slow
 def test_every_module_with_functions_is_mutated_or_compared():
     free = {name for name, path in MODULES.items() if any(not node.decorator_list for node in functions(path))}
     kernels = {name for name in MODULES if name.startswith("fast/_") and functions(MODULES[name])}

@@ -192,6 +192,7 @@ def fixed_point_holds(problem, lam, ref):
     assert error <= TOLERATED * np.linalg.norm(theta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bounds_hold_or_the_result_is_refused(family):
     make, last_given, first_refused = FAMILIES[family]

@@ -25,6 +25,7 @@ COMMITTED = sorted(path.stem for path in RESULTS.glob("*.npz") if path.stem in R
 SAMPLE = 4  # runs of each result that are made again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMITTED)
 def test_a_committed_result_is_that_of_the_manifest(name: str) -> None:
     result, experiment = load_results(RESULTS / f"{name}.npz"), load_experiment(name)

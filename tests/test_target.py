@@ -17,6 +17,8 @@ from javascript import (
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
 from gqlib.edition import target
 
+pytestmark = pytest.mark.slow
+
 GRID = list(itertools.product((0.0, 0.3, 1.0), (0.0, 0.9, 1.0), (0.5, 0.95)))
 
 
