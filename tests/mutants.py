@@ -173,6 +173,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "stats/granularity": ("stats", "stats_refusals"),
     "stats/intervals": ("stats", "stats_refusals"),
     "stats/strata": ("strata",),
+    "sweeps/_lost": ("lost_runs",),
     "sweeps/exports": ("exports",),
     "sweeps/names": ("names",),
     "sweeps/own": ("own_study",),
@@ -203,7 +204,7 @@ WITHOUT_RANGES = {
     *("domains/finite", "edition/backups", "edition/dials", "edition/drawings", "edition/drawn", "edition/figure_data"),
     *("edition/figures", "edition/paper", "edition/themed"),
     *(f"fast/{name}" for name in ("_jit", "_kept", "_lines", "_lowered", "_sound", "prediction", "rng", "tabular")),
-    *("stats/_checks", "stats/_told", "sweeps/progress", "sweeps/setting", "sweeps/workers"),
+    *("stats/_checks", "stats/_told", "sweeps/_lost", "sweeps/progress", "sweeps/setting", "sweeps/workers"),
 }
 # Those that refuse sizes for want of room, as tests/test_room.py has it.
 WITH_ROOM = {

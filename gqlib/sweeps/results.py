@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib.sweeps import workers
+from gqlib.sweeps._lost import filled, is_lost, joined
 from gqlib.sweeps.names import TABLE, SweepError, current, look_up
 from gqlib.sweeps.setting import Setting, as_python, plain
 from gqlib.sweeps.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
-from gqlib.sweeps.sweep import Experiment, Index, Task, cover, filled, index_of, is_lost, joined
+from gqlib.sweeps.sweep import Experiment, Index, Task, cover, index_of
 
 if TYPE_CHECKING:
     import xarray
