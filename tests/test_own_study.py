@@ -20,7 +20,7 @@ from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.own import _version, coin, own_runs, own_setting, own_study, run_study
 from gqlib.sweeps.results import _label, load_results, recompute, save_results, verify_sample
 from gqlib.sweeps.store import Store
-from gqlib.sweeps.sweep import filled, is_lost, joined, run_sweep
+from gqlib.sweeps.sweep import run_sweep
 
 GRID = {"alpha": np.array([0.5, 1.5]), "steps": [3, 400]}
 
@@ -72,24 +72,6 @@ def test_a_learner_of_ours_that_raises_has_diverged_and_the_result_is_whole(
     assert verify_sample(result, 8, np.random.default_rng(0), allow=["sweep_tasks:learned"]) > 0
     again = run_sweep(study, Store(tmp_path))
     assert (again.computed, again.found) == (0, 12 // size)
-
-
-def test_lost_runs_have_what_others_have_or_nothing() -> None:
-    flag, kept = np.array([True, True]), np.arange(6.0).reshape(1, 3, 2)
-    other = {"x": kept, "n": np.array([[7, 8]]), "word": np.array(["abc"]), "z": np.array([1j])}
-    other |= {"diverged": np.array([False])}
-    made = filled({"diverged": flag}, other)
-    assert {name: (array.shape, array.dtype.kind) for name, array in made.items()} == {
-        "x": ((2, 3, 2), "f"), "n": ((2, 2), "f"), "word": ((2,), "U"), "z": ((2,), "c"), "diverged": ((2,), "b")
-    }  # fmt: skip
-    assert all(np.isnan(made[name]).all() for name in "xnz")
-    assert (made["word"].tolist(), made["diverged"].tolist()) == (["", ""], [True, True])
-    together = joined([{"diverged": flag}, other])
-    assert together["word"].tolist() == ["", "", "abc"]
-    assert together["n"][2].tolist() == [7.0, 8.0]
-    assert joined([{"diverged": flag}] * 2)["diverged"].tolist() == [True] * 4
-    assert not is_lost({"diverged": np.array([True, False])})
-    assert not is_lost({"diverged": flag, "x": kept})
 
 
 def test_counts_do_not_diverge_and_what_the_function_says_is_kept() -> None:
