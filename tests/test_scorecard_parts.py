@@ -180,6 +180,8 @@ def test_the_headline_of_a_few():
         "In all, 1 of 5 claims stand as they are, and 2 with a correction: 1 slip (put right from the same page), "
         "1 formula (a wrong line, a right result) and 0 hypotheses (the statement itself changes)."
     )
+    more = scorecard.headline([*claims, dataclasses.replace(claims[-1], id="more")]).markdown
+    assert "and two cannot be settled from what it prints, descriptions of what was run among them." in more
     names = [dataclasses.replace(ONE, id=name) for name in ("theorem-1", "lemma-1")]
     assert "mended by local changes, Theorem 1 and Lemma 1, in the main, by exchanging a ratio.**" in (
         scorecard.headline(names).markdown
