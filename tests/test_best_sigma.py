@@ -1,6 +1,5 @@
 """The live figure on the repair: its numbers are the library's, and those of runs; the script only adds them up."""
 
-
 import numpy as np
 import pytest
 from chromium import THEMES, assert_fits_a_phone, live_figure, needs_browser, numbers, put
@@ -133,7 +132,10 @@ def opened(book, browser):
 
 @pytest.mark.slow
 @needs_browser
-@pytest.mark.parametrize(("name", "sigma", "lam", "power"), [(CASES[0], 0.5, 0.0, -2.0), (CASES[2], 0.2, 0.9, -3.0)])
+@pytest.mark.parametrize(
+    ("name", "sigma", "lam", "power"),
+    [pytest.param(CASES[0], 0.5, 0.0, -2.0, marks=pytest.mark.thorough), (CASES[2], 0.2, 0.9, -3.0)],
+)
 def test_live_figure_shows_the_librarys_numbers(opened, name, sigma, lam, power):
     _, figure = opened
     figure.locator("select").select_option(name)

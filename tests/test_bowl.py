@@ -119,7 +119,9 @@ def opened(book, browser):
 @pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("name", bowl.BOWLS)
-@pytest.mark.parametrize(("sigma", "lam", "gamma"), [(0.0, 0.0, 0.99), (0.5, 0.9, 0.8)])
+@pytest.mark.parametrize(
+    ("sigma", "lam", "gamma"), [pytest.param(0.0, 0.0, 0.99, marks=pytest.mark.thorough), (0.5, 0.9, 0.8)]
+)
 def test_live_figure_shows_the_librarys_numbers(opened, name, sigma, lam, gamma):
     _, figure = opened
     figure.locator("select").select_option(name)

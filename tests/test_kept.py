@@ -40,7 +40,7 @@ print(len(stats.cache_hits), len(stats.cache_misses), result.returns[0, 0])
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_kernel_is_compiled_once_until_something_in_it_changes(tmp_path):
     """In new processes, as a user starts them; the number that changes is one that a function names, not its text."""
     surroundings = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}

@@ -214,7 +214,10 @@ def opened(book, browser):
 
 @pytest.mark.slow
 @needs_browser
-@pytest.mark.parametrize(("sigma", "lam", "gamma"), [(0.0, 0.0, 0.95), (0.5, 0.9, 0.95), (1.0, 0.3, 0.6)])
+@pytest.mark.parametrize(
+    ("sigma", "lam", "gamma"),
+    [pytest.param(0.0, 0.0, 0.95, marks=pytest.mark.thorough), (0.5, 0.9, 0.95), (1.0, 0.3, 0.6)],
+)
 def test_live_figure_shows_the_librarys_numbers(opened, sigma, lam, gamma):
     _, figure = opened
     put(figure, sigma=sigma, lam=lam, gamma=gamma)

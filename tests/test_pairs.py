@@ -341,7 +341,7 @@ CHAPTERS_TO_RUN = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_chapters_run_side_by_side_and_one_that_fails_stops_no_other(tmp_path):
     book = tmp_path / "book"
     book.mkdir()

@@ -215,6 +215,9 @@ def lines_of_the_page():
     return {item: space["row"](item) for item in NUMBERED_ITEMS}
 
 
+CLAIMS = cache(load_claims)  # which takes a while to read
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("item", NUMBERED_ITEMS)
 def test_a_line_of_the_page_names_each_chapter_once_and_links_each_name(item):
@@ -222,7 +225,7 @@ def test_a_line_of_the_page_names_each_chapter_once_and_links_each_name(item):
     assert said == item.replace(" ", "\xa0")  # on one line
     shown = re.findall(r"\[([\w ]+)\]\(#([\w-]+)\)", chapters)
     assert len(shown) == len({chapter for chapter, _ in shown}) >= 1
-    cells = {cell for claim in load_claims() if item in claim.items for cell in claim.cells}
+    cells = {cell for claim in CLAIMS() if item in claim.items for cell in claim.cells}
     shown = [(chapter.lower().replace(" ", "_"), label) for chapter, label in shown]
     assert set(shown) <= cells
     assert {chapter for chapter, _ in shown} == {chapter for chapter, _ in cells}

@@ -103,7 +103,9 @@ def opened(book, browser):
 @pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("weights", target.WEIGHTS)
-@pytest.mark.parametrize(("sigma", "lam", "gamma"), [(0.0, 0.0, 0.95), (0.75, 0.5, 0.8)])
+@pytest.mark.parametrize(
+    ("sigma", "lam", "gamma"), [pytest.param(0.0, 0.0, 0.95, marks=pytest.mark.thorough), (0.75, 0.5, 0.8)]
+)
 def test_live_figure_shows_the_librarys_numbers(opened, weights, sigma, lam, gamma):
     _, figure = opened
     figure.locator("select").select_option(weights)
