@@ -207,7 +207,7 @@ def test_an_agent_is_shown_with_every_setting():
                   epsilon=Anneal(0.5, 0.0, 4, by="episode"))  # fmt: skip
     agent.steps, agent.episodes = 12345, 2000
     rows = {"method": "GQ(σ, λ)", "σ, λ, γ": "0.25, 0.5, 0.75", "α now": "0.125", "η": "2", "ε now": "0",
-            "target": "epsilon-greedy", "features": "TableCoder(3 states, 2 actions)", "steps learned from": "12,345",
+            "target": "epsilon-greedy", "features": "TableCoder(3 states, 2 actions)", "steps learnt from": "12,345",
             "episodes ended": "2,000"}  # fmt: skip
     assert agent._repr_html_() == html_table("Agent", rows.items())
     agent.corrected, agent.target, agent.episodes = True, "greedy", 2

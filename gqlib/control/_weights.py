@@ -1,4 +1,4 @@
-"""What an agent has learned, in two forms that agree: dense arrays and the reference step, or active features alone."""
+"""What an agent has learnt, in two forms that agree: dense arrays and the reference step, or active features alone."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Dense:
             self.arrays["trace"] = np.zeros_like(self.arrays["trace"])
 
     def state(self) -> dict[str, Array]:
-        """Everything that was learned."""
+        """Everything that was learnt."""
         return {name: array.copy() for name, array in self.arrays.items()}
 
     def restore(self, arrays: dict[str, Any]) -> None:
@@ -222,7 +222,7 @@ class Sparse:
         self.counts[2] = 0
 
     def state(self) -> dict[str, Any]:
-        """Everything that was learned, as it is: what goes on from it goes on to the bit."""
+        """Everything that was learnt, as it is: what goes on from it goes on to the bit."""
         return {"weights": self.weights, "lazy": self.lazy, "touched": self.touched[: self.counts[2]].copy()}
 
     def restore(self, arrays: dict[str, Any]) -> None:

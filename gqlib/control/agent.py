@@ -61,14 +61,14 @@ class Agent:
     epsilon : float, Anneal or callable
         Share of random actions.
     target : {"greedy", "epsilon-greedy"}
-        The policy whose value is learned.
+        The policy whose value is learnt.
     corrected : bool
         Weight the sampled next feature by π/μ (see `gqlib.learners.corrected`).
 
     Attributes
     ----------
     steps, episodes : int
-        How many steps were learned from, and how many episodes ended.
+        How many steps were learnt from, and how many episodes ended.
 
     Examples
     --------
@@ -303,7 +303,7 @@ class Agent:
             "ε now": f"{self._epsilon():g}",
             "target": self.target,
             "features": self.features,
-            "steps learned from": f"{self.steps:,}",
+            "steps learnt from": f"{self.steps:,}",
             "episodes ended": f"{self.episodes:,}",
         }
         return html_table("Agent", rows.items())

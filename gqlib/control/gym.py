@@ -267,7 +267,7 @@ def play(
     seed : int
         For the environment's first reset.
     steps : int, optional
-        Stop after this many steps; an episode that is then under way has been learned from, and is not counted.
+        Stop after this many steps; an episode that is then under way has been learnt from, and is not counted.
     callback : callable, optional
         Called after each episode with its number (from 0), return and length; if it returns True, that was the last.
     progress : bool, optional
@@ -312,7 +312,7 @@ def evaluate(
     policy: Literal["greedy", "epsilon-greedy", "random"] | Callable[[Any], int] = "greedy",
     progress: bool | None = None,
 ) -> Played:
-    """Episodes under a fixed policy, from which nothing is learned and by which nothing changes.
+    """Episodes under a fixed policy, from which nothing is learnt and by which nothing changes.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def _played(
     callback: Any,
     progress: bool | None,
 ) -> Played:
-    """The loop: what `choose` does is learned from where there is a learner."""
+    """The loop: what `choose` does is learnt from where there is a learner."""
     seed = check.integer("seed", seed, low=0)
     if progress is not None:
         check.flag("progress", progress)

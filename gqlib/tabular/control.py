@@ -1,6 +1,6 @@
 """On-policy control with an ε-greedy policy: n-step Q(σ) of De Asis et al. (2018), and Q(σ, λ).
 
-The policy that acts is the one that is learned about, and it follows the table: greedy for the first action of largest
+The policy that acts is the one that is learnt about, and it follows the table: greedy for the first action of largest
 value, but with probability ε uniform. Returns are recorded episode by episode; an episode is cut at `max_steps`.
 The table starts at zero and the row of a terminal state is never updated, so the value of an end is zero.
 Random numbers come from `draw`, a function without arguments that returns a uniform number in [0, 1), so that the

@@ -1,4 +1,4 @@
-r"""How wrong learned tables are: root mean square errors, and their two parts.
+r"""How wrong learnt tables are: root mean square errors, and their two parts.
 
 For tables Q_1, …, Q_N of N independent runs and exact values q, averaged over the pairs,
 
