@@ -173,7 +173,7 @@ def test_the_headline_of_a_few():
     first, total = scorecard.headline(claims).markdown.split("\n\n")
     assert first == (
         "**One claim of the theory was refuted; of the others, every false one is mended by local changes.** "
-        "Of what it reports from experiments, its own and those it cites, one claim was reproduced, none were not, "
+        "Of what it reports from experiments, its own and those it cites, one claim was reproduced, none failed to be, "
         "and one cannot be settled from what it prints."
     )
     assert total == (

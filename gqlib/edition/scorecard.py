@@ -99,7 +99,7 @@ def headline(claims: Iterable[Claim]) -> Block:
     again, failed, unsaid = (number[verdict] for verdict in ("reproduced", "not reproduced", "underspecified"))
     experiments = (
         f"Of what it reports from experiments, its own and those it cites, {_many(again, 'claim')} {_were(again)} "
-        f"reproduced, {_alone(failed)} {_were(failed)} not, and {_alone(unsaid)} cannot be settled from what it prints"
+        f"reproduced, {_alone(failed)} failed to be, and {_alone(unsaid)} cannot be settled from what it prints"
         f"{', descriptions of what was run among them' * (unsaid > 1)}."
     )
     stand = sum(number[verdict] for verdict in ("verified", "reproduced", "definition"))
