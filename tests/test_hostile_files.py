@@ -384,7 +384,7 @@ def test_a_file_cannot_ask_for_very_many_labels_of_text(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("dims", "arguments", "told"),
     [
-        (dict.fromkeys(("steps_total", "steps_last", "episodes", "r"), ["run"]), ("plot",), "x.npz cannot be drawn: "),
+        ({name: ["run"] for name in ("steps_total", "steps_last", "episodes", "r")}, ("plot",), "cannot be drawn: "),
         ({"score": ["x"], "x": ["x"]}, ("plot",), "holds no dataset: 'x' has labels of float16"),
         ({"score": ["x"], "half": ["x", "run"]}, ("export", "--where", "half=1"), "name is 'half'"),
         ({"setting": ["x", "setting"]}, ("export", "--where", "setting=1"), "setting is '1'"),
