@@ -100,7 +100,7 @@ def fraction(name: str, value: float) -> float:
 
 def integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
     """A whole number between `low` and `high`, both included."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} is {brief(value)}; it should be a whole number")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):

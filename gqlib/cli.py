@@ -347,6 +347,17 @@ def _lost(result: xarray.Dataset) -> str:
     return f"\n{len(where)} of {len(runs)} settings have runs that diverged: {'; '.join(told)}{more}" if where else ""
 
 
+@contextlib.contextmanager
+def _told_of(path: Path, done: str) -> Iterator[None]:
+    """Whatever a result from elsewhere makes others' code raise, as an error in one line that names the file."""
+    try:
+        yield
+    except (StoreError, SweepError, ValueError, ImportError, OSError):
+        raise
+    except Exception as error:
+        raise SweepError(f"{path} cannot be {done}: {type(error).__name__}: {error}") from error
+
+
 def _opened(arguments: argparse.Namespace) -> tuple[Path, xarray.Dataset]:
     """The file that a name means, and the part of it that is asked for."""
     from gqlib.sweeps.exports import select
@@ -374,9 +385,10 @@ def _plot(arguments: argparse.Namespace) -> None:
     place = arguments.save or path.with_suffix(".png")
     if not place.suffix:  # or matplotlib would choose another name
         raise ValueError(f"--save is {str(place)!r}; it should end in .png, .svg or .pdf")
-    figure = plot_result(result, arguments.variable)
-    figure.savefig(place)
-    pyplot.close(figure)
+    with _told_of(path, "drawn"):
+        figure = plot_result(result, arguments.variable)
+        figure.savefig(place)
+        pyplot.close(figure)
     print(f"written to {place}")
 
 
@@ -388,7 +400,9 @@ def _export(arguments: argparse.Namespace) -> None:
     missed = []
     for name in dict.fromkeys(arguments.formats or ["csv"]):
         try:
-            for written in export_results(path.with_suffix(".nc" if name == "netcdf" else f".{name}"), result):
+            with _told_of(path, "exported"):
+                files = export_results(path.with_suffix(".nc" if name == "netcdf" else f".{name}"), result)
+            for written in files:
                 print(f"written to {written} ({written.stat().st_size / 1000:.0f} kB)")
         except SweepError as error:  # a package is missing, which another format may not need
             missed.append(str(error))

@@ -253,7 +253,7 @@ def twin(problem: PredictionProblem, *, gamma: Any = GAMMA, largest_denominator:
     [27/40, -5/4]])
     """
     check.instance("problem", problem, PredictionProblem)
-    check.integer("largest_denominator", largest_denominator, low=1)
+    largest_denominator = check.integer("largest_denominator", largest_denominator, low=1)
 
     def read(name: str, values: Any) -> sp.Matrix:
         fractions = sp.Matrix(np.asarray(values).tolist()).applyfunc(

@@ -215,10 +215,8 @@ def tileswrap(
     _sequence("floats", floats)
     if len(_sequence("wrapwidths", wrapwidths)) > len(floats):
         raise ValueError(f"wrapwidths has {len(wrapwidths)} entries; it should have at most {len(floats)}")
-    for width in wrapwidths:
-        if width is not None:
-            check.integer("wrapwidths", int(width) if isinstance(width, bool) else width, low=0)
-    return _tiles(ihtORsize, numtilings, floats, wrapwidths, ints, readonly)
+    widths = [None if width is None else _whole("wrapwidths", width, low=0) for width in wrapwidths]
+    return _tiles(ihtORsize, numtilings, floats, widths, ints, readonly)
 
 
 def _tiles(
@@ -235,8 +233,7 @@ def _tiles(
     check.flag("readonly", readonly)
     check.room("numtilings", numtilings, count)
     quantised = [floor(check.scalar("floats", f) * count) for f in _sequence("floats", floats)]
-    for value in _sequence("ints", ints):
-        check.integer("ints", int(value) if isinstance(value, bool) else value)
+    whole = [_whole("ints", value) for value in _sequence("ints", ints)]
     result = []
     for tiling in range(count):
         coordinates: list[Any] = [tiling]
@@ -246,13 +243,19 @@ def _tiles(
             coordinate = (q + (shift if wrapwidths is None else shift % count)) // count
             coordinates.append(coordinate % width if width else coordinate)
             shift += 2 * tiling
-        coordinates.extend(ints)
+        coordinates.extend(whole)
         result.append(_index(memory, coordinates, readonly))
     return result
 
 
+def _whole(name: str, value: Any, low: int | None = None) -> int:
+    """A number of Python's: one of NumPy's would not do with numbers beyond its own bits."""
+    return check.integer(name, int(value) if isinstance(value, bool) else value, low=low)
+
+
 def _sequence(name: str, value: Any) -> Any:
-    if isinstance(value, str | bytes | dict) or not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
+    listed = hasattr(value, "__len__") and hasattr(value, "__getitem__") and getattr(value, "ndim", 1) > 0
+    if isinstance(value, str | bytes | dict) or not listed:
         raise ValueError(f"{name} is {check.brief(value)}; it should be a sequence of numbers")
     return value
 

@@ -186,6 +186,36 @@ def test_a_setting_that_is_changed_holds_from_the_next_step(features):
         assert learned({name: value}, anew=False) == learned({name: value}, anew=True) != learned({}, anew=False)
 
 
+@pytest.mark.parametrize("features", [table, TableCoder(2, 2)], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sigma", 1.5), ("lam", 1.0e9), ("lam", float("nan")), ("gamma", -0.1), ("alpha", 0.0), ("alpha", float("nan")),
+        ("eta", -1.0), ("epsilon", 2.0), ("target", "other"), ("corrected", 2),
+    ],
+)  # fmt: skip
+def test_a_setting_is_checked_again_when_it_is_changed(features, name, value):
+    agent = Agent(features, np.random.default_rng(0))
+    agent.learn(0, 0, 1.0, 1, 0, terminated=False)
+    before, theta = getattr(agent, name), agent.theta.tolist()
+    setattr(agent, name, value)
+    with pytest.raises(ValueError, match=f"^{name} is "):
+        agent.learn(0, 0, 1.0, 1, 0, terminated=False)
+    assert agent.theta.tolist() == theta
+    setattr(agent, name, before)
+    agent.learn(0, 0, 1.0, 1, 0, terminated=False)
+    assert agent.theta.tolist() != theta
+
+
+def test_a_rate_that_is_changed_may_be_any_number():
+    agent = Agent(TableCoder(2, 2), np.random.default_rng(0))
+    for value in (1, np.float32(0.5), np.int64(1)):
+        agent.alpha = agent.epsilon = value
+        assert (agent.rate("alpha"), agent.act(0) in (0, 1)) == (value, True)
+        agent.learn(0, 0, 1.0, 1, 0, terminated=False)
+        assert (type(agent.alpha), agent.alpha) == (float, value)
+
+
 def test_rewards_are_numbers_of_any_size():
     agent = Agent(TableCoder(2, 2), np.random.default_rng(0), alpha=1e-60, eta=0.0)
     for reward in (2, np.float32(2.0), np.array(2.0), 1e60, -1e60):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gqlib import seeds
+from gqlib.control import features
 from gqlib.control.agent import Agent, TableCoder, TileCoder
 from gqlib.control.gym import GymSetting, Interrupted, Played, evaluate, features_of, gym_runs, play, tile_coder
 from gqlib.control.schedules import Anneal
@@ -803,3 +804,54 @@ def test_a_file_cannot_ask_for_more_tiles_than_memory(tmp_path):
             continue
         with pytest.raises(DamagedFile, match=r"the number of tiles of a state is .+; it should be at most 1048576"):
             Agent.load(tmp_path / "x.npz")
+
+
+def test_a_file_with_a_negative_trace_is_refused(tmp_path):
+    """A step could make it zero, and list the feature a second time: the list would grow beyond its memory."""
+    agent = Agent(TableCoder(2, 2), np.random.default_rng(0), lam=1.0, gamma=1.0)
+    agent.learn(0, 0, 0.0, 1, 0, terminated=False)
+    header, arrays = unpack(agent.save(tmp_path / "x.npz").read_bytes())
+    arrays |= {"touched": np.arange(4), "lazy": np.array([1.0, 0.0, 0.0, 0.0, 0.0])}
+    for value, fits in ((1.0, True), (-1.0, False), (-5e-324, False)):
+        arrays["weights"][:, 2] = value
+        (tmp_path / "x.npz").write_bytes(pack(header, arrays))
+        if fits:
+            assert Agent.load(tmp_path / "x.npz").trace.tolist() == [1.0] * 4
+            continue
+        with pytest.raises(DamagedFile, match="holds no agent: the trace is negative"):
+            Agent.load(tmp_path / "x.npz")
+
+
+def test_a_file_cannot_ask_for_a_product_that_takes_hours(tmp_path, monkeypatch):
+    """A megabyte of factors, compressed to a few hundred bytes, whose product has a million digits."""
+    agent = Agent(TableCoder(3, 2), np.random.default_rng(0))
+    header, arrays = unpack(agent.save(tmp_path / "x.npz").read_bytes())
+    header["features"][1]["sizes"] = [3] * 500
+    (tmp_path / "x.npz").write_bytes(pack(header, arrays))
+    largest, room = [], features.check.room
+    monkeypatch.setattr(features.check, "room", lambda *given: (largest.append(given[-1]), room(*given)))
+    with pytest.raises(DamagedFile, match="holds no agent: sizes is"):
+        Agent.load(tmp_path / "x.npz")
+    assert len(largest) < 25
+    assert max(largest) < 100 * features.check.ROOM
+
+
+@pytest.mark.parametrize("coder", [tiled(), TableCoder((3, 2), 2)], ids=["tiles", "table"])
+def test_what_says_how_many_features_there_are_cannot_change(coder):
+    """Compiled code goes by these numbers, in arrays that were made for the first ones."""
+    for name in ("size", "actions", "tilings" if isinstance(coder, TileCoder) else "sizes"):
+        before = getattr(coder, name)
+        with pytest.raises(AttributeError, match=f"{name} of a {type(coder).__name__} cannot change"):
+            setattr(coder, name, 10**6)
+        assert getattr(coder, name) == before
+
+
+def test_a_shallow_copy_of_a_coder_has_a_memory_of_its_own():
+    """Both would number tiles by one count, each in a table of its own, of which the smaller would be left."""
+    first = TileCoder([0.0], [1.0], 1, tiles_per_side=10**4, tilings=1, size=10**5)
+    second = copy.copy(first)
+    for place in range(3000):
+        first.active([(place + 0.5) / 10**4])
+    assert (first.used, second.used) == (3000, 0)
+    assert [second.active([place / 10]).tolist() for place in (1, 2)] == [[[0]], [[1]]]
+    assert len(second._keys) < 3000

@@ -53,6 +53,9 @@ def test_every_run_and_sigma_is_the_loop():
     thirds = semi_gradient_ensemble(paths, first, sigmas, every=3, **given)
     assert thirds.steps.tolist() == [0, 3, 6]
     np.testing.assert_array_equal(thirds.theta, found.theta[::3])
+    for every in (8, 10**30):  # beyond the last step, as far as one likes
+        seldom = semi_gradient_ensemble(paths, first, sigmas, every=every, **given)
+        assert (seldom.steps.tolist(), len(seldom.theta)) == ([0], 1)
 
 
 def test_a_run_beyond_the_bound_stands_still_and_the_others_go_on():

@@ -248,6 +248,9 @@ class TestVerdicts:
         with pytest.raises(ValueError, match="values has shape"):
             late(values[0])
 
+    def test_of_one_checkpoint_late_is_that_one_and_no_divergence(self):
+        np.testing.assert_array_equal(late([[7.0], [np.nan]]), [7.0, np.inf])
+
 
 def test_lstd_curve_uses_the_data_so_far():
     setting = dataclasses.replace(exp.curve_setting("Boyan, end at zero", "expected", mean=0.0), steps=200, kept=10)

@@ -17,6 +17,7 @@ import pytest
 import xarray
 from sweep_tasks import experiment
 
+from gqlib.cli import main
 from gqlib.control import ControlSetting
 from gqlib.control.gym import GymSetting
 from gqlib.experiments.mountain_car import control_grid, fixed_fields
@@ -352,6 +353,59 @@ def test_a_file_cannot_ask_for_a_table_of_all_sums_by_all_counts(tmp_path):
     arrays = {"a_sum": np.ones(3000), "counted": np.ones(3000), "r": np.zeros(1)}
     (tmp_path / "x.npz").write_bytes(pack(dataset_header(dims=dims), arrays))
     assert "a_mean" not in load_results(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    ("descr", "body"),
+    [("<U1", b"\x00\x00\x11\x00"), (">U2", b"\x00\x00\x00a\x00\x11\x00\x00"), ("|b1", b"\x01\x02")],
+)
+def test_letters_and_truths_that_there_are_not_are_damaged(tmp_path, descr, body):
+    """NumPy makes texts of such letters, and others of its kind end with an error of the interpreter."""
+    size = len(body) // np.dtype(descr).itemsize
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({size},), }}"
+    (tmp_path / "x.npz").write_bytes(seal(archive(HEAD, ("x.npy", npy(header, body)))[:-64]))
+    with pytest.raises(DamagedFile, match=r"the member 'x.npy' is no array: .+ has bytes that stand for none"):
+        read_file(tmp_path / "x.npz")
+
+
+def test_a_file_cannot_ask_for_very_many_labels_of_text(tmp_path, monkeypatch):
+    """Each becomes an object of its own: four gigabytes of letters would take eighty."""
+    monkeypatch.setattr("gqlib.sweeps.results.MOST_LABELS", 50)
+    for size, fits in ((50, True), (51, False)):
+        header = dataset_header(dims={"x": ["x"]}, coords=["x"])
+        (tmp_path / "x.npz").write_bytes(pack(header, {"x": np.arange(size).astype("S2")}))
+        if fits:
+            assert load_results(tmp_path / "x.npz").sizes == {"x": 50}
+            continue
+        with pytest.raises(DamagedFile, match="holds no dataset: 'x' has more than 50 labels of text"):
+            load_results(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    ("dims", "arguments", "told"),
+    [
+        ({name: ["run"] for name in ("steps_total", "steps_last", "episodes", "r")}, ("plot",), "cannot be drawn: "),
+        ({"score": ["x"], "x": ["x"]}, ("plot",), "holds no dataset: 'x' has labels of float16"),
+        ({"score": ["x"], "half": ["x", "run"]}, ("export", "--where", "half=1"), "name is 'half'"),
+        ({"setting": ["x", "setting"]}, ("export", "--where", "setting=1"), "setting is '1'"),
+        ({"steps_total": ["x"], "steps_last": ["x"], "episodes": ["y"], "r": ["run"]}, ("plot",), "by ('y',)"),
+        ({"mean": ["setting", "episode"], "variance": ["y"]}, ("plot", "--variable", "mean"), "by ('y',)"),
+    ],
+)
+def test_a_strange_result_is_one_line_of_the_command(tmp_path, capsys, dims, arguments, told):
+    sizes = {"setting": 3, "x": 2, "y": 5, "run": 4, "episode": 2}
+    shapes = {name: [sizes[dim] for dim in its] for name, its in dims.items()}
+    arrays = {
+        name: np.arange(np.prod(shape)).astype("U2" if name.startswith("steps") else np.float16).reshape(shape)
+        for name, shape in shapes.items()
+    }
+    coords = sorted({"x", "half", "setting", "episodes"} & set(dims))
+    (tmp_path / "x.npz").write_bytes(pack(dataset_header(dims=dims, coords=coords), arrays))
+    assert main([arguments[0], str(tmp_path / "x.npz"), *arguments[1:]]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("gq: error: ")
+    assert told in error
+    assert error.count("\n") == 1
 
 
 def test_two_dimensions_of_one_name_are_no_dataset(tmp_path):

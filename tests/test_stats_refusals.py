@@ -64,6 +64,7 @@ REFUSALS = {
     ],
     "granularity": [
         ("denominators is 0;", lambda: grim(50.0, 0)),
+        ("denominators is array(3);", lambda: grim(50.0, np.array(3))),
         (f"denominators is {10**9};", lambda: grim(50.0, 10**9)),
         ("decimals is 31;", lambda: grim(50.0, 2, 31)),
         ("percentages is '50';", lambda: grim_counts("50", 2)),

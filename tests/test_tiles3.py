@@ -317,11 +317,20 @@ def test_wrapped_tiles_go_through_the_same_memory():
         (lambda: tileswrap(10, 8, 0.1, [1]), r"^floats is 0\.1; it should be a sequence"),
         (lambda: tileswrap(10, 8, [0.1], 1), r"^wrapwidths is 1; it should be a sequence"),
         (lambda: tileswrap(10, 8, [0.1], [2.5]), r"^wrapwidths is 2\.5"),
+        (lambda: tileswrap(10, 8, [0.1], np.array(3)), r"^wrapwidths is array\(3\); it should be a sequence"),
+        (lambda: tiles(10, 8, np.array(0.1)), r"^floats is array\(0\.1\); it should be a sequence"),
     ],
 )
 def test_what_is_no_sequence_of_numbers_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64])
+def test_widths_and_integers_of_few_bits_are_numbers_like_others(kind):
+    for x in (1000.0, -5.0, 1e30):
+        assert tileswrap(None, 4, [x], np.array([3], dtype=kind)) == tileswrap(None, 4, [x], [3])
+    assert tiles(None, 4, [0.5], np.array([3], dtype=kind)) == tiles(None, 4, [0.5], [3])
 
 
 def test_flags_count_as_integers_among_the_coordinates():

@@ -64,7 +64,7 @@ def test_a_number_is_real_and_no_larger_than_allowed():
 def test_a_whole_number_is_no_flag_and_within_its_ends():
     assert [check.integer("x", n, low=-1, high=2) for n in (-1, np.uint8(2))] == [-1, 2]
     assert type(check.integer("x", np.int64(3))) is int
-    for wrong in (True, np.False_, 1.0, "1", None):
+    for wrong in (True, np.False_, 1.0, "1", None, np.timedelta64(5), np.timedelta64(5, "s")):
         assert refused(check.integer, wrong) == f"x is {check.brief(wrong)}; it should be a whole number"
     assert refused(check.integer, 0, low=1) == "x is 0; it should be at least 1"
     for wrong in (-1, 3):

@@ -233,5 +233,7 @@ class Sparse:
         held = np.flatnonzero(self.weights[:, 2] != 0.0)
         if touched.dtype.kind not in "iu" or not np.array_equal(np.sort(touched), held) or not 0 < self.lazy[0] <= 1:
             raise ValueError("touched is not where the trace is; it should be what an agent has saved")
+        if (self.weights[:, 2] < 0.0).any():  # a step could make it zero, and count as touched what is already
+            raise ValueError("the trace is negative; that of binary features should not be")
         self.touched[: len(touched)], self.counts[2] = touched, len(touched)
         self._hold()

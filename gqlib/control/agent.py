@@ -104,18 +104,28 @@ class Agent:
         if not callable(features):
             raise ValueError(f"features is {check.brief(features)}; it should be a function of a state")
         self.features, self.rng = features, check.generator("rng", rng)
-        self.sigma = check.scalar("sigma", sigma, low=0.0, high=1.0)
-        self.lam = check.scalar("lam", lam, low=0.0, high=1.0)
-        self.gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
-        self.alpha = checked("alpha", alpha, low=0.0, open_low=not isinstance(alpha, Anneal))
-        self.eta = check.scalar("eta", eta, low=0.0)
-        self.epsilon = checked("epsilon", epsilon, low=0.0, high=1.0)
-        self.target = check.choice("target", target, TARGETS)
-        self.corrected = check.flag("corrected", corrected)
+        self.sigma, self.lam, self.gamma, self.alpha = sigma, lam, gamma, alpha
+        self.eta, self.epsilon, self.target, self.corrected = eta, epsilon, target, corrected
+        self._check_settings()
         self.steps, self.episodes = 0, 0
         self._last_settings: tuple[Any, ...] = ()
         self._last_rates: Rates
         self._weights: Dense | Sparse = Sparse(features) if isinstance(features, Coder) else Dense(features)
+
+    def _check_settings(self) -> None:
+        """Refuse settings that are none; they can be changed between steps, and are checked again when they are."""
+        self.sigma = check.scalar("sigma", self.sigma, low=0.0, high=1.0)
+        self.lam = check.scalar("lam", self.lam, low=0.0, high=1.0)
+        self.gamma = check.scalar("gamma", self.gamma, low=0.0, high=1.0)
+        self.alpha = checked("alpha", self.alpha, low=0.0, open_low=not isinstance(self.alpha, Anneal))
+        self.eta = check.scalar("eta", self.eta, low=0.0)
+        self.epsilon = checked("epsilon", self.epsilon, low=0.0, high=1.0)
+        self.target = check.choice("target", self.target, TARGETS)
+        self.corrected = check.flag("corrected", self.corrected)
+        self._sound = self._settings()
+
+    def _settings(self) -> tuple[Any, ...]:
+        return (self.sigma, self.lam, self.gamma, self.alpha, self.eta, self.epsilon, self.target, self.corrected)
 
     @property
     def theta(self) -> Array:
@@ -172,11 +182,12 @@ class Agent:
         return delta
 
     def _rates(self) -> Rates:
-        settings = (
-            self.sigma, self.lam, self.gamma, self.alpha, self.eta, self.epsilon, self.target, self.corrected
-        )  # fmt: skip
+        settings = self._settings()
         if settings == self._last_settings:  # made once and not at every step, as long as they are numbers and the same
             return self._last_rates
+        if settings != self._sound:
+            self._check_settings()
+            settings = self._sound
         alpha = self._alpha()
         rates = Rates(
             self.sigma, self.lam, self.gamma, alpha, self.eta * alpha, self._epsilon(), self.target == "greedy",

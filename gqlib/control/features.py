@@ -10,10 +10,10 @@ the same features as a dense array φ(s, ·), (A, size), which is what equations
 
 from __future__ import annotations
 
-import math
+import copy
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,16 @@ class Coder:
 
     actions: int
     size: int
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What says how many features there are is said once: compiled code goes by it, in arrays of that size."""
+        if not name.startswith("_") and name in vars(self):
+            raise AttributeError(f"{name} of a {type(self).__name__} cannot change; make another one")
+        super().__setattr__(name, value)
+
+    def __copy__(self) -> Self:
+        """A coder with memory of its own: two that share one would number different tiles alike."""
+        return copy.deepcopy(self)
 
     def _key(self, state: Any) -> tuple[Any, Any]:
         """A state, checked: something equal for equal states, and what `_found` takes."""
@@ -230,8 +240,10 @@ class TableCoder(Coder):
         self.first = firsts * len(self.sizes) if len(firsts) == 1 else firsts
         if len(self.first) != len(self.sizes):
             raise ValueError(f"first is {check.brief(first)}; it should have one entry, or one for each of sizes")
-        self.size = math.prod(self.sizes) * self.actions
-        check.room("sizes", sizes, self.size * self.actions)
+        size = self.actions
+        for factor in self.sizes:  # a product of very many would take hours, and is refused long before
+            check.room("sizes", sizes, (size := size * factor) * self.actions)
+        self.size = size
 
     def _key(self, state: Any) -> tuple[int, int]:
         """The number of the state, twice."""

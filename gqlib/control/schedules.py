@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from gqlib import _validate as check
 
@@ -77,10 +77,12 @@ def checked(name: str, rate: Rate, **limits: float | bool) -> Rate:
     return rate if callable(rate) else check.scalar(name, rate, **limits)  # type: ignore[arg-type]
 
 
-def at(name: str, rate: Rate, steps: int, episodes: int, **limits: float | bool) -> float:
+def at(name: str, rate: Any, steps: int, episodes: int, **limits: Any) -> float:
     """A rate after so many steps and episodes."""
     if isinstance(rate, float):
         return rate
     if isinstance(rate, Anneal):
         return rate(steps if rate.by == "step" else episodes)
-    return check.scalar(f"{name} after {steps} steps", rate(steps), **limits)  # type: ignore[arg-type]
+    if not callable(rate):  # a whole number, which an attribute can be given
+        return check.scalar(name, rate, **limits)
+    return check.scalar(f"{name} after {steps} steps", rate(steps), **limits)

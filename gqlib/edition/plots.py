@@ -107,6 +107,8 @@ def _averaged(dataset: xarray.Dataset, variable: str) -> tuple[xarray.DataArray,
         mean, variance = values.mean("run"), values.var("run", ddof=1).where(runs > 1)
     else:
         by_episode = variable == "mean" and "episode" in values.dims and "variance" in dataset
+        if by_episode and not set(dataset["variance"].dims) <= set(values.dims):
+            raise ValueError(f"dataset has variance by {dataset['variance'].dims}; it should be by those of the mean")
         mean, variance = values, dataset["variance"] if by_episode else np.nan * values
     half = t.ppf(0.975, np.maximum(runs - 1, 1)) * np.sqrt(variance / np.maximum(runs, 1))
     return mean, half, told

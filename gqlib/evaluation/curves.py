@@ -142,7 +142,7 @@ def late(values: ArrayLike) -> Array:
     curve = check.reals("values", values)
     if curve.ndim != 2 or not curve.size:
         raise ValueError(f"values has shape {curve.shape}; it should have one row for each run")
-    mean = curve[:, (curve.shape[1] + 1) // 2 :].mean(axis=1)
+    mean = curve[:, -max(curve.shape[1] // 2, 1) :].mean(axis=1)  # of one, that one
     return np.where(np.isnan(mean), np.inf, mean)
 
 

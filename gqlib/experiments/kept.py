@@ -38,6 +38,14 @@ __all__ = [
 
 LAST = 50  # episodes at the end of a run, for the second measure of performance
 BLOCK = 20  # episodes whose sums are taken together
+# A result from elsewhere in which one of these had dimensions of its own would ask for a table of all by all.
+_TOGETHER = {
+    "episodes": "steps_total",
+    "steps_last": "steps_total",
+    "steps_sum_of_squares": "steps_sum",
+    "block_sum_of_squares": "block_sum",
+    "block_square_of_sum": "block_sum",
+}
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -166,6 +174,9 @@ def with_scores(dataset: xarray.Dataset) -> xarray.Dataset:
     [[[4.0, 4.5]], [[3.5, 5.0]], [[0.5, 0.0]]]
     """
     check.labelled("dataset", dataset, "steps_total", "steps_last", "episodes")
+    for name, beside in _TOGETHER.items():
+        if name in dataset and not set(dataset[name].dims) <= set(dataset.get(beside, dataset[name]).dims):
+            raise ValueError(f"dataset has {name} by {dataset[name].dims}; it should be by dimensions of {beside}")
     runs = dataset.sizes["run"]
     added = {
         "score": dataset["steps_total"] / dataset["episodes"],

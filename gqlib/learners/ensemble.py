@@ -105,7 +105,7 @@ def semi_gradient_ensemble(
     lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
     alpha = check.scalar("alpha", alpha, low=0.0)
     bound = check.scalar("bound", bound, low=0.0, open_low=True, largest=np.inf)
-    every = check.integer("every", every, low=1)
+    every = min(check.integer("every", every, low=1), total + 1)  # beyond the last step it is kept no more often
     # Time first, so that a step reads contiguous rows.
     phi, phi_next, phi_next_expected = (
         np.stack([getattr(path, name) for path in paths], axis=1) for name in ("phi", "phi_next", "phi_next_expected")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
-from typing import Literal
+from typing import Any, Literal
 
 from gqlib._validate import brief, choice, integer
 
@@ -74,7 +74,10 @@ def grim(
     choice("rounding", rounding, tuple(_CONVENTIONS))
     decimals = integer("decimals", decimals, low=0, high=MOST_DECIMALS)
     printed = _in_last_digits(percentage, decimals)
-    given = list(denominators) if isinstance(denominators, Iterable) else [denominators]
+    try:
+        given: list[Any] = list(denominators) if isinstance(denominators, Iterable) else [denominators]
+    except TypeError:  # an array without axes, which says that it has entries
+        given = [denominators]
     candidates = [integer("denominators", n, low=1, high=MOST_ITEMS) for n in given]
     fits = {n: _numerators(printed, n, decimals, rounding) for n in candidates}
     return {n: numerators for n, numerators in fits.items() if numerators}

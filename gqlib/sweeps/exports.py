@@ -85,7 +85,8 @@ def select(dataset: xarray.Dataset, name: str, value: str) -> xarray.Dataset:
     levels = dataset[name].values if name in dataset.coords else np.arange(dataset.sizes[name])
     found = np.flatnonzero([_equal(level, value) for level in levels.tolist()])
     if not len(found):
-        known = ", ".join(dict.fromkeys(map(str, levels.tolist()))) if len(set(levels.tolist())) < 60 else "..."
+        texts = dict.fromkeys(map(str, levels.tolist()))
+        known = ", ".join(texts) if len(texts) < 60 else "..."
         raise ValueError(f"{name} is {value!r}; it should be one of {known}")
     return dataset.isel(setting=found) if name in fields else dataset.isel({name: int(found[0])})
 

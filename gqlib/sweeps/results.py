@@ -34,6 +34,7 @@ __all__ = ["collect", "keep_all", "load_results", "recompute", "save_results", "
 _FORMAT = "gqlib dataset 1"
 _ABOUT = ("name", "title", "function", "summary", "seed", "version", "runs")
 Labelled = tuple[tuple[str, ...], NDArray[Any]]
+MOST_LABELS = 10**6  # of text along a dimension, of which xarray makes objects with twenty times their size
 _FIRST = {"run": 0, "episode": 1}  # dimensions that are numbered, and from where
 _SPREAD, _LEVELS = "control with spread", (0.05, 0.25, 0.5, 0.75, 0.95)  # a summary, and its quantiles
 
@@ -460,6 +461,10 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
         for name, dims in header["dims"].items():
             if len({str(dim) for dim in dims if isinstance(dim, str)}) < len(dims):
                 raise ValueError(f"{name!r} has the dimensions {check.brief(dims)}")
+            if list(dims) == [name] and arrays[name].dtype.kind in "SU" and arrays[name].size > MOST_LABELS:
+                raise ValueError(f"{name!r} has more than {MOST_LABELS} labels of text, each of which is an object")
+            if list(dims) == [name] and arrays[name].dtype == np.float16:  # of which xarray makes others, and warns
+                raise ValueError(f"{name!r} has labels of float16")
         labelled = {name: (tuple(dims), arrays[name]) for name, dims in header["dims"].items()}
         return _complete(
             xarray.Dataset(

@@ -26,6 +26,7 @@ import math
 import os
 import re
 import secrets
+import sys
 import time
 import tokenize
 import zipfile
@@ -257,9 +258,19 @@ def _array(name: str, member: bytes) -> NDArray[Any]:
         body = memoryview(member)[file.tell() :]
         if len(body) != dtype.itemsize * math.prod(shape) or _long_and_empty(shape):
             raise ValueError(f"it announces {dtype} of shape {shape} and has {len(body)} bytes")
+        if _beyond_kind(body, dtype):
+            raise ValueError(f"it announces {dtype} and has bytes that stand for none")
         return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
     except _UNREADABLE as error:
         raise ValueError(f"the member {name!r} is no array: {' '.join(str(error).split())}") from error
+
+
+def _beyond_kind(body: memoryview, dtype: np.dtype[Any]) -> bool:
+    """Whether there are letters beyond those of Unicode, or truths beyond 0 and 1: NumPy takes them, others crash."""
+    if dtype.kind == "U":
+        letters = np.frombuffer(body, dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+        return bool(letters.max(initial=0) > sys.maxunicode)
+    return dtype.kind == "b" and bool(np.frombuffer(body, dtype=np.uint8).max(initial=0) > 1)
 
 
 def _check_digest(data: bytes) -> None:
