@@ -48,6 +48,101 @@ def test_the_hash_of_a_tile_is_that_of_python():
     assert [int(_agent.hash_of(row)) for row in rows] == [hash(tuple(row.tolist())) for row in rows]
 
 
+def test_the_hash_that_python_keeps_for_errors_is_another_number():
+    """Worked back from the hash: the second number of a tile whose hash would be −1."""
+    word, across, into, first, length = 2**64, *map(int, (_agent._ACROSS, _agent._INTO, _agent._FIRST, _agent._LENGTH))
+    mixed = (word - 1 - (2 ^ length)) * pow(across, -1, word) % word
+    for number in range(1000):
+        begun = (first + number * into) % word
+        begun = ((begun << 31 | begun >> 33) % word) * across % word
+        last = ((mixed >> 31 | mixed << 33) % word - begun) * pow(into, -1, word) % word
+        if last < 2**61 - 1:  # Python's own hash of such a number is the number
+            break
+    assert int(_agent.hash_of(np.array([number, last]))) == hash((number, last)) == 1546275796
+
+
+def test_tiles_that_differ_in_the_action_alone_have_places_of_their_own():
+    """In a table of two places, where the search for the second has to pass the first."""
+    rows = [np.array([0, 1, action]) for action in range(40)]
+    one, other = [row for row in rows if int(_agent.hash_of(row)) % 2 == 0][:2]
+    slots, keys = np.array([1, 0]), np.array([one, [0, 0, 0]])
+    assert (_agent.place_of(one, slots, keys), _agent.place_of(other, slots, keys)) == (0, 1)
+
+
+def test_a_point_is_as_large_as_a_number_may_be_and_no_larger():
+    coder = tiled()
+    assert coder.active(np.array([1e50, -1e50])).shape == (3, 8)
+    with pytest.raises(ValueError, match=r"^state reaches 1\.1e\+50 in size; every entry should be at most 1e\+50$"):
+        coder.active(np.array([1.1e50, 0.0]))
+
+
+def test_what_a_flush_forgets_is_negligible():
+    weights, lazy = np.zeros((3, 3)), np.array([1e-9, 2.0, 3.0, 0.0, 0.0])
+    weights[:, _agent.E] = [1e-10, 1e-12, 1e-5]
+    touched = np.array([0, 1, 2])
+    assert _agent.flush(weights, lazy, touched, 3) == 2
+    np.testing.assert_allclose(weights[:, _agent.E], [1e-19, 0.0, 1e-14], rtol=1e-12)
+    assert touched[:2].tolist() == [0, 2]
+    np.testing.assert_allclose(weights[:, _agent.T], [2e-10, 2e-12, 2e-5], rtol=1e-12)
+
+
+def test_a_trace_that_is_forgotten_leaves_its_share_in_both_weights():
+    weights, lazy = np.zeros((2, 3)), np.array([0.5, 2.0, 3.0, 7.0, 8.0])
+    weights[:, _agent.E] = [4.0, 5.0]
+    _agent.forget(weights, lazy, np.array([0, 1]), 2)
+    assert weights[:, [_agent.T, _agent.W, _agent.E]].tolist() == [[8.0, 12.0, 0.0], [10.0, 15.0, 0.0]]
+    assert lazy.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def handed_over(agent, state=(0.0, 1.0), after=(0.5, 0.5)):
+    """What the kernel takes of an agent on tiles: the tiles of a pair and of the state after, and its memory."""
+    here, ahead = agent.features.active(state)[0], agent.features.active(after)
+    weights, touched = np.zeros((agent.features.size, 3)), np.zeros(agent.features.size, dtype=np.int64)
+    lazy = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+    return here, ahead, weights, lazy, touched, np.zeros(3, dtype=np.int64), np.zeros((2, 3))
+
+
+NUMBERS = {"sigma": 0.5, "lam": 0.9, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
+
+
+def test_a_trace_that_has_left_its_bounds_is_refused_though_its_error_has_not():
+    given = handed_over(Agent(tiled(), np.random.default_rng(0)))
+    lazy = given[3]
+    lazy[_agent.M] = 1e101
+    before = lazy.tolist()
+    assert np.isnan(_agent.learn(*given, 0, 1.0, True, *NUMBERS.values(), 0.1, True, False))
+    assert (lazy.tolist(), given[2].any()) == (before, False)
+    lazy[_agent.M] = 1e99
+    assert _agent.learn(*given, 0, 1.0, True, *NUMBERS.values(), 0.1, True, False) == 1.0
+
+
+@pytest.mark.parametrize(("explore", "epsilon", "taken"), [(0.0, 0.0, 0), (0.25, 0.25, 0), (0.2, 0.25, 2)])
+def test_an_action_is_explored_below_epsilon_and_not_at_it(explore, epsilon, taken):
+    given = handed_over(Agent(tiled(), np.random.default_rng(0)))
+    found = _agent.advance(*given, explore, 0.99, 1.0, True, *NUMBERS.values(), epsilon, True, False)
+    assert found == (taken, 1.0)
+
+
+@pytest.mark.parametrize("features", [tiled(), TableCoder(5, 3)], ids=["tiles", "table"])
+def test_what_an_agent_gives_away_is_a_copy(features):
+    agent = Agent(features, np.random.default_rng(0), alpha=0.5)
+    one, other = ((0.0, 1.0), (0.9, 0.1)) if isinstance(features, TileCoder) else (1, 2)
+    agent.learn(one, 0, 1.0, other, 1, terminated=True)
+    values = agent.values(one)
+    kept = values.copy()
+    agent.values(other)
+    np.testing.assert_array_equal(values, kept)
+    values[:] = 7.0
+    np.testing.assert_array_equal(agent.values(one), kept)
+
+
+def test_the_tiles_that_a_coder_has_met_are_given_as_a_copy():
+    coder = tiled()
+    active = coder.active([0.0, 1.0]).tolist()
+    coder.tiles_met[:] = 0
+    assert coder.active([0.0, 1.0]).tolist() == active
+
+
 @pytest.mark.filterwarnings("ignore:size is")
 def test_tiles_beyond_the_memory_are_those_of_tiles3():
     coder, memory = tiled(size=40), IHT(40)

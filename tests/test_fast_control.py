@@ -292,6 +292,18 @@ def test_compiled_dense_baseline_learns_the_same():
     assert relative(lazy.theta[0], theta) < 1e-9
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0 / 3.0, 0.7, 1.0])
+def test_behaviour_decides_at_its_bars_as_below_and_above_them(epsilon):
+    """With a state made so that the next word is the bar itself, the number before it, or the one after."""
+    third, bars = epsilon / 3.0, fast_car.bars_of(epsilon)
+    for bits in (int(bar) + step for bar in bars for step in (-1, 0, 1)):
+        word = (bits << 11) % 2**64
+        state = np.array([0, 0, 0, (word >> 23 | word << 41) % 2**64], dtype=np.uint64)  # a turn gives back the word
+        u = bits % 2**53 * 2.0**-53
+        want = 7 if u >= epsilon else int(u >= third) + int(u >= 2.0 * third)
+        assert fast_car.behave(7, bars, state) == want, (bits, u)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 2.0**-60, 0.1, 1.0 / 3.0, 1.0 - 2.0**-53, 1.0])
 def test_behaviour_compares_whole_numbers_as_it_would_doubles(epsilon):
     third, bars = epsilon / 3.0, fast_car.bars_of(epsilon)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains import baird_star, boyan_chain, cart_pole
+from gqlib.domains.finite import Chain
 from gqlib.evaluation import PredictionSetting, histories, run_prediction
 from gqlib.fast import _prediction as kernel
 from gqlib.fast import prediction as fast
@@ -37,6 +38,18 @@ class TestWalks:
         compiled, reference = fast.walk_chain(domain.chain, draws), domain.chain.walk(draws)
         for name in ("states", "actions", "arrivals", "next_actions", "ends"):
             np.testing.assert_array_equal(getattr(compiled, name), getattr(reference, name))
+
+    @pytest.mark.parametrize("horizon", [0, 4])
+    def test_chain_with_episodes_and_choices_bit_for_bit(self, horizon):
+        """Where an episode starts in several states, and several actions are taken there."""
+        rng = np.random.default_rng(7)
+        moves, mu = rng.dirichlet(np.ones(4), (4, 3)), rng.dirichlet(np.ones(3), 4)
+        chain = Chain(moves, mu, np.array([0.3, 0.3, 0.4, 0.0]), np.arange(4) == 3, horizon)
+        draws = kernel.uniforms(words(3, 0, TRAJECTORY), 801, 3)
+        compiled, reference = fast.walk_chain(chain, draws), chain.walk(draws)
+        for name in ("states", "actions", "arrivals", "next_actions", "ends"):
+            np.testing.assert_array_equal(getattr(compiled, name), getattr(reference, name))
+        assert 100 < reference.ends.sum() < 700
 
     @pytest.mark.parametrize("policy", ["on", "off"])
     def test_pole_bit_for_bit(self, policy):

@@ -355,6 +355,17 @@ def test_what_has_no_table_is_refused():
         FiniteMDP.from_gym(3, 0.9)
 
 
+def test_nothing_of_an_mdp_can_be_changed_and_nothing_is_the_callers():
+    transitions, rewards = np.array([[[0.5, 0.5]], [[0.0, 1.0]]]), np.array([[1.0], [0.0]])
+    mdp = FiniteMDP(transitions, rewards, 0.9, terminal=[1])
+    before = mdp.q([[1.0], [1.0]])
+    transitions[:], rewards[:] = 0.5, 7.0
+    np.testing.assert_array_equal(mdp.q([[1.0], [1.0]]), before)
+    for array in (mdp.transitions, mdp.rewards, mdp.is_terminal):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
+
+
 def test_a_notebook_shows_the_sizes_of_an_mdp():
     mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.25], [-3.0]], 0.875, terminal=[1])
     html = mdp._repr_html_()

@@ -260,6 +260,24 @@ def test_the_pictures_of_a_record_are_those_that_were_sealed(source):
     assert record.metadata["gqlib"]["pictures"] == refresh.seal(record), "pictures were exchanged"
 
 
+@pytest.mark.parametrize("source", CHAPTERS, ids=lambda source: source.stem)
+def test_pictures_are_shown_at_the_size_at_which_they_were_drawn(source):
+    """The seal covers the pictures alone; how large a page shows them is said beside them."""
+    for cell in refresh.nbformat.read(source.with_suffix(".ipynb"), as_version=4).cells:
+        for output in cell.get("outputs", ()):
+            if "image/png" in output.get("data", {}):
+                with Image.open(io.BytesIO(base64.b64decode(output.data["image/png"]))) as picture:
+                    shown = {"width": picture.width // 2, "height": picture.height // 2}
+                assert output.metadata == {"image/png": shown}, cell.id
+
+
+def test_the_picture_of_the_readme_is_that_of_the_first_page():
+    index = refresh.nbformat.read(BOOK / "index.ipynb", as_version=4)
+    shown = (BOOK / "_static" / "striking.png").read_bytes()
+    assert shown == refresh.picture(index, refresh.README_FIGURE)
+    assert "](book/_static/striking.png)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def red_square(data, dark):
     """The picture with a red square in its place: its pixels, or its drawing, from which the dark page is made."""
     picture = Image.open(io.BytesIO(base64.b64decode(data)))

@@ -107,6 +107,15 @@ def test_far_tails_in_a_block():
         assert np.sign(out[0]) == sign
 
 
+def test_purposes_keep_their_numbers_and_those_of_a_run_are_all_different():
+    """Every committed result was made with these; two that were the same would share their random numbers."""
+    numbers = {name: getattr(seeds, name) for name in seeds.__all__ if name.isupper()}
+    gym = {name: numbers.pop(name) for name in ("GYM_EXPLORATION", "GYM_ENVIRONMENT")}
+    assert gym == {"GYM_EXPLORATION": 0, "GYM_ENVIRONMENT": 1}
+    order = ("START", "BEHAVIOUR", "TARGET", "SIGMA", "TRAJECTORY", "HASH", "TIES", "THETA")
+    assert numbers == {name: number for number, name in enumerate(order)}
+
+
 def test_streams_depend_on_seed_run_and_purpose_alone():
     states = {tuple(seeds.words(s, r, p).tolist()) for s in range(4) for r in range(4) for p in range(5)}
     assert len(states) == 80

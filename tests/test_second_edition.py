@@ -1,5 +1,6 @@
 """The page on the two editions tells the truth: its counts are the register's, and its pictures are there and small."""
 
+import hashlib
 import importlib.util
 import json
 import re
@@ -20,6 +21,7 @@ PAGE = (BOOK / "second_edition.md").read_text(encoding="utf-8")
 FIRST = "194e3eb"  # the last commit of the first edition
 BOUND = 700_000  # bytes of all pictures together
 PICTURE = re.compile(r"```\{image\} editions/(?P<file>\S+)\n:alt: (?P<alt>.+)\n")
+SEAL = "c3a344e723c97bd4"  # of the pictures, as somebody saw them
 COLUMNS = ("first edition", "second, every entry", "second, counted")
 
 
@@ -144,6 +146,14 @@ def test_a_dark_picture_is_dark_and_a_light_one_light():
                 with Image.open(editions.PICTURES / editions.name(page, look, edition)) as picture:
                     grey = picture.convert("L").resize((1, 1), Image.Resampling.BOX).getpixel((0, 0))
                 assert (grey < 100) if theme == "dark" else (grey > 200), (page, look, edition)
+
+
+def test_the_pictures_are_those_that_were_looked_at():
+    """Nothing can draw them again but a browser: after `make pictures`, look at them before their seal is changed."""
+    total = hashlib.sha256()
+    for path in sorted(editions.PICTURES.iterdir()):
+        total.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    assert total.hexdigest()[:16] == SEAL, "pictures were exchanged"
 
 
 @pytest.mark.parametrize("arguments", [["now"], ["after", "nowhere"]])

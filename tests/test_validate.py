@@ -112,6 +112,21 @@ def test_arrays_have_a_shape_and_finite_entries():
     assert not check.frozen(np.zeros(2)).flags.writeable
 
 
+def test_what_is_checked_is_a_new_array_and_the_callers_stays_the_callers():
+    """Objects make theirs read-only and steps change theirs: neither may reach what was handed in."""
+    given = np.array([[0.25, 0.75], [0.5, 0.5]])
+    row = given[0]
+    for made, source in (
+        (check.reals("given", given), given),
+        (check.array("given", given, (2, 2)), given),
+        (check.distributions("given", given, (2, 2)), given),
+        (check.vectors(row=row)[0], row),
+    ):
+        assert not np.shares_memory(made, source)
+        check.frozen(made)
+    given[:] = 7.0
+
+
 def test_vectors_are_as_long_as_the_first():
     first, second = check.vectors(a=[1, 2], b=[1e60, 0.0])
     assert (first.tolist(), second.tolist()) == ([1.0, 2.0], [1e60, 0.0])
