@@ -137,6 +137,55 @@ def test_learners_use_no_second_name_for_what_the_notation_names(module):
             assert stored - given <= {"delta", "c", "u", "w", "v_omega", "phi_omega"}, node.name
 
 
+def words_typed_as_text(source):
+    """The arguments of a module's public functions and classes that are refused by a constant and annotated ``str``."""
+    found = []
+
+    def fixed(options):
+        if isinstance(options, ast.Name):
+            return options.id.isupper()
+        return isinstance(options, ast.Tuple) and all(isinstance(entry, ast.Constant) for entry in options.elts)
+
+    def visit(scope, owner, fields):
+        for node in scope.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                typed = [line for line in node.body if isinstance(line, ast.AnnAssign)]
+                visit(node, node.name, {f"self.{ast.unparse(line.target)}": line.annotation for line in typed})
+            elif isinstance(node, ast.FunctionDef) and (owner or not node.name.startswith("_")):
+                arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                typed = fields | {argument.arg: argument.annotation for argument in arguments if argument.annotation}
+                for call in ast.walk(node):
+                    called = call.func if isinstance(call, ast.Call) else None
+                    if "choice" in (getattr(called, "attr", ""), getattr(called, "id", "")):
+                        _, value, options = call.args
+                        name = ast.unparse(value)
+                        if fixed(options) and "str" in ast.unparse(typed.get(name, value)).split(" | "):
+                            found.append((owner or node.name, name.removeprefix("self.")))
+
+    visit(ast.parse(source), "", {})
+    return found
+
+
+def test_a_choice_among_fixed_words_is_not_typed_as_text():
+    """Where the words are a tuple; the names of a table, which can grow, remain text: ``tuple(TABLE)``."""
+    sources = [path.read_text(encoding="utf-8") for path in ROOT.glob("gqlib/**/*.py")]
+    found = {each for source in sources if 'choice("' in source for each in words_typed_as_text(source)}
+    assert found == set()
+
+
+def test_a_choice_typed_as_text_would_be_found():
+    source = """
+def plain(rule: str): check.choice("rule", rule, RULES)
+def also(rule: str | None, *, on: str): check.choice("rule", rule, ("a", "b")), choice("on", on, tuple(TABLE))
+def typed(rule: Rule): check.choice("rule", rule, RULES)
+def _hidden(rule: str): check.choice("rule", rule, RULES)
+class Data:
+    rule: str
+    def __post_init__(self): check.choice("rule", self.rule, RULES)
+"""
+    assert words_typed_as_text(source) == [("plain", "rule"), ("also", "rule"), ("Data", "rule")]
+
+
 def test_the_readme_draws_the_house():
     """One line for each package and each group of modules at the top, and nothing that is not there."""
     section = read("README.md").split("## How it is organised")[1]

@@ -21,6 +21,7 @@ from gqlib.evaluation.measures import (
 )
 from gqlib.evaluation.run import measured_problem, prepare
 from gqlib.fast import prediction as fast
+from gqlib.fast.own import Learner
 from gqlib.learners.sigma import Schedule
 from gqlib.prediction import PredictionProblem
 from gqlib.sweeps.store import canonical_json
@@ -179,6 +180,13 @@ def test_what_measures_cannot_take_is_refused_by_name():
     assert np.isnan(empirical_mspbe(moments, [[np.nan, 0.0, 1e50]])).all()
 
 
+def test_the_reward_of_a_mixture_lies_between_those_of_its_policies():
+    """One state for ever, γ = ½, which pays 1 under π and 4 under μ: the mixture is paid 1 + 3σ, twice over."""
+    problem = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [4.0], [1.0], 0.5, rewards_pi=[1.0])
+    for sigma, value in ((0.0, 2.0), (0.5, 5.0), (1.0, 8.0)):
+        np.testing.assert_allclose(mixture_value(problem, sigma), [value], rtol=1e-14)
+
+
 def test_a_mixture_beyond_both_policies_may_have_no_value():
     """Stay or swap, γ = ½: on (1, −1) the matrix is 1 − ½(1 − 2σ), which is zero at σ = −½."""
     swap = [[0.0, 1.0], [1.0, 0.0]]
@@ -255,6 +263,15 @@ def test_the_reference_takes_the_steps_of_tdrc():
             kept.append(theta)
     np.testing.assert_allclose(found.theta[0], kept, rtol=1e-12, atol=1e-13)
     assert found.setting is setting
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_a_learner_of_ones_own_begins_where_the_domain_does(engine):
+    """One that adds β = ηα to every weight and keeps nothing."""
+    mine = Learner(lambda d: 0, lambda theta, memory, seen, rates: (theta + rates.beta, memory))
+    setting = PredictionSetting("boyan_chain", learner=mine, alpha=0.25, eta=2.0, steps=4, kept=2)
+    found, first = run_prediction(setting, 2, seed=0, engine=engine), setting.make_domain().theta0
+    np.testing.assert_array_equal(found.theta, [[first, first + 1.0, first + 2.0]] * 2)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.5])

@@ -139,6 +139,14 @@ class TestJoined:
         with pytest.raises(ValueError, match=r"^in every cell some run diverged"):
             rules.best_cell(rules.joined([data.assign(diverged=data["mspbe"])], *self.place), 0.5)
 
+    def test_what_is_no_search_or_lacks_a_place_is_refused_by_name(self):
+        with pytest.raises(ValueError, match=r"^datasets is 3; it should be "):
+            rules.joined(3, *self.place)
+        panel, reading = next(exp.places(void=False))
+        told = rf"^dataset is <xarray\.Dataset> .*; it should hold a search at {panel!r}, {reading!r}$"
+        with pytest.raises(ValueError, match=told):
+            rules.interior(searched(self.first, (0, 2, 3)))
+
 
 def test_a_finer_grid_reaches_its_neighbours():
     for setting in exp.refine().settings:

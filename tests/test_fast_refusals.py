@@ -80,6 +80,10 @@ def pole(**changes):
     return walk(replace(POLE, walker=replace(POLE.walker, **changes)))
 
 
+def numbers(steps=10, seed=0, number=0):
+    return prediction.sigma_normals(steps, seed, number)
+
+
 def learn(alpha=0.1, beta=0.1, sigma=HALVES, theta0=BOYAN.theta0, see=None, **changes):
     path = see if isinstance(see, str) else replace(walk(), **(see or {}))
     return prediction.prepared(path, sigma, theta0, **(FLAGS | changes))(alpha, beta)
@@ -97,7 +101,10 @@ def table(**changes):
     return tile_tables.tile_table(**({"p": 64, "tilings": 3, "memory": "int"} | changes))
 
 
-VALID = (episode, n_step, trace, tables, n_run, t_run, returns, walk, chain, pole, learn, run, corrected, table)
+VALID = (
+    *(episode, n_step, trace, tables, n_run, t_run, returns),
+    *(walk, chain, pole, numbers, learn, run, corrected, table),
+)
 
 WIDE = Episode([3, 2], [1, 0], [1.0], ended=True)  # a state that a table of three has not
 MANY = Episode([1, 2], [2, 0], [1.0], ended=True)  # an action too many
@@ -125,6 +132,7 @@ HOSTILE = [
     *((call, {"q": np.full((3, 2), np.nan)}, "q is") for call in (n_step, trace)),
     *((call, {"q": fixed(np.zeros((3, 2)))}, "q is") for call in (n_step, trace)),
     *((call, {"q": np.zeros(3)}, "q is") for call in (n_step, trace)),
+    *((call, {"q": np.zeros(shape)}, "q is") for shape in ((0, 2), (3, 0)) for call in (n_step, trace)),
     *((call, {"pi": np.ones((3, 2))}, "pi sums to 2") for call in (n_step, trace)),
     *((call, {"pi": np.full((3, 3), 1 / 3)}, "pi has shape") for call in (n_step, trace)),
     *((call, {"sigma": np.nan}, "sigma is nan") for call in (n_step, trace, tables)),
@@ -172,7 +180,7 @@ HOSTILE = [
     # prediction
     (walk, {"domain": None}, "domain is None"),
     (walk, {"domain": BOYAN.chain}, "domain is"),
-    *((call, {"steps": x}, f"steps is {x}") for x in (0, -5, 1.5, True, 2**40) for call in (walk,)),
+    *((call, {"steps": x}, f"steps is {x}") for x in (0, -5, 1.5, True, 2**40) for call in (walk, numbers)),
     (walk, {"domain": POLE, "steps": -5}, "steps is -5"),
     (walk, {"seed": -1}, "seed is -1"),
     (walk, {"run": 1.5}, "run is 1.5"),

@@ -75,6 +75,16 @@ def test_the_literal_reading_may_be_computed_once():
     assert len(set(cells)) == 1
 
 
+@pytest.mark.parametrize(
+    ("learner", "one"), [("gq", {"sigmas": (0.0,)}), ("semi-gradient", {"sigmas": (0.0,), "etas": (0.5,)})]
+)
+def test_what_does_not_matter_is_learnt_once_and_counts_once_in_the_digest(learner, one):
+    """A void σ and the missing η of a semi-gradient learner: the digest adds up the weights of a single one."""
+    grid = dataclasses.replace(GRID, learner=learner, options=(("reading", "literal"),), alphas=(0.003,), steps=100)
+    many, single = (grid_runs(each, 2, 1, first_run=0) for each in (grid, dataclasses.replace(grid, **one)))
+    assert many["digest"].tolist() == single["digest"].tolist()
+
+
 def test_divergence_is_counted_and_makes_a_mean_infinite():
     grid = dataclasses.replace(GRID, learner="semi-gradient", alphas=(0.003, 1.0), steps=1000)
     arrays = grid_runs(grid, 6, seed=0, first_run=0)

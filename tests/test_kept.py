@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import namedtuple
 from functools import partial
 
 import numpy as np
@@ -85,6 +86,14 @@ def test_a_function_found_through_a_module_counts(monkeypatch):
     before = fingerprint(made())
     monkeypatch.setattr(_kernel, "LOST", -7)
     assert fingerprint(made()) != before
+
+
+def test_classes_of_one_name_differ_by_their_fields():
+    """What a step returns may be a tuple with names; the same function with other names is another one."""
+    marks = [fingerprint(namedtuple("Change", fields, module="mine")) for fields in ("theta omega", "theta trace")]
+    assert None not in marks
+    assert len(set(marks)) == 2
+    assert fingerprint(namedtuple("Change", "theta omega", module="mine")) == marks[0]
 
 
 def test_functions_that_call_each_other_end():

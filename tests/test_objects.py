@@ -1,6 +1,5 @@
 """Objects: a short repr and a table in notebooks, equality and hashing by content, pickling, problems that stay."""
 
-import ast
 import copy
 import dataclasses
 import functools
@@ -124,55 +123,6 @@ def test_the_type_of_a_choice_lists_what_the_call_takes(call, name, wrong):
         call(**{name: wrong})
     for each in listed:
         call(**{name: each})
-
-
-def words_typed_as_text(source):
-    """The arguments of a module's public functions and classes that are refused by a constant and annotated ``str``."""
-    found = []
-
-    def fixed(options):
-        if isinstance(options, ast.Name):
-            return options.id.isupper()
-        return isinstance(options, ast.Tuple) and all(isinstance(entry, ast.Constant) for entry in options.elts)
-
-    def visit(scope, owner, fields):
-        for node in scope.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                typed = [line for line in node.body if isinstance(line, ast.AnnAssign)]
-                visit(node, node.name, {f"self.{ast.unparse(line.target)}": line.annotation for line in typed})
-            elif isinstance(node, ast.FunctionDef) and (owner or not node.name.startswith("_")):
-                arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                typed = fields | {argument.arg: argument.annotation for argument in arguments if argument.annotation}
-                for call in ast.walk(node):
-                    called = call.func if isinstance(call, ast.Call) else None
-                    if "choice" in (getattr(called, "attr", ""), getattr(called, "id", "")):
-                        _, value, options = call.args
-                        name = ast.unparse(value)
-                        if fixed(options) and "str" in ast.unparse(typed.get(name, value)).split(" | "):
-                            found.append((owner or node.name, name.removeprefix("self.")))
-
-    visit(ast.parse(source), "", {})
-    return found
-
-
-def test_a_choice_among_fixed_words_is_not_typed_as_text():
-    """Where the words are a tuple; the names of a table, which can grow, remain text: ``tuple(TABLE)``."""
-    sources = [path.read_text(encoding="utf-8") for path in Path(gqlib.__file__).parent.rglob("*.py")]
-    found = {each for source in sources if 'choice("' in source for each in words_typed_as_text(source)}
-    assert found == set()
-
-
-def test_a_choice_typed_as_text_would_be_found():
-    source = """
-def plain(rule: str): check.choice("rule", rule, RULES)
-def also(rule: str | None, *, on: str): check.choice("rule", rule, ("a", "b")), choice("on", on, tuple(TABLE))
-def typed(rule: Rule): check.choice("rule", rule, RULES)
-def _hidden(rule: str): check.choice("rule", rule, RULES)
-class Data:
-    rule: str
-    def __post_init__(self): check.choice("rule", self.rule, RULES)
-"""
-    assert words_typed_as_text(source) == [("plain", "rule"), ("also", "rule"), ("Data", "rule")]
 
 
 def test_signatures_tell_apart_what_differs():

@@ -10,6 +10,7 @@ import pytest
 
 from gqlib.domains.base import Trajectory
 from gqlib.domains.finite import WeightedTrajectory
+from gqlib.fast._jit import njit
 from gqlib.fast.own import Learner, Numbers, prepared
 
 RNG = np.random.default_rng(0)
@@ -51,6 +52,18 @@ def test_a_learner_sees_its_step_the_numbers_and_its_memory(path: Trajectory, rh
         np.testing.assert_array_equal(what.phi_next_expected, PATH.phi_next_expected[k])
         assert (what.reward, what.rho, what.sigma, what.ends) == (PATH.reward[k], rho[k], SIGMA[k], PATH.ends[k])
         assert rates == Numbers(0.5, 0.9, 0.1, 0.2, 2.0, True)
+
+
+def test_a_compiled_learner_is_plain_by_the_functions_that_were_compiled() -> None:
+    def start(d: Any) -> Any:
+        return np.zeros(d)
+
+    def step(theta: Any, memory: Any, seen: Any, rates: Any) -> Any:
+        return theta, memory
+
+    plain = Learner(njit(start), njit(step), target=True).plain()
+    assert (plain.start, plain.step, plain.target) == (start, step, True)
+    assert plain.plain() is plain
 
 
 @pytest.mark.parametrize(("bound", "diverged", "rows"), [(3.0, 4, 2), (2.9, 3, 2), (6.0, -1, 4), (0.0, 1, 1)])

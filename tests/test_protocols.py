@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,8 @@ def test_a_row_of_the_second_search_has_35_cells_of_its_kind() -> None:
         else:
             wanted = (0.001, 0.002, 0.005, 0.01, 0.02), tuple(4.0**k for k in range(1, -6, -1))
         assert (grid.alphas, grid.etas) == wanted
-    for unknown in ({"p": 256}, {"sigma": 0.7}):
-        with pytest.raises(ValueError, match=r"^row is .*; it should be one of `retuned_rows`$"):
-            retuning.retuned_grid(next(retuning.retuned_rows()) | unknown)
+    told = "it should be one of `retuned_rows`"
+    for change in ({"p": 256}, {"sigma": 0.7}):
+        unknown = next(retuning.retuned_rows()) | change
+        with pytest.raises(ValueError, match=rf"^row is {re.escape(repr(unknown))}; {told}$"):
+            retuning.retuned_grid(unknown)

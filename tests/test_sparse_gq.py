@@ -187,6 +187,13 @@ def test_the_work_of_a_step_is_what_it_touches_and_what_a_flush_touches(flush_be
     assert learner.work == (8 if not flushes else 2 * 8 + 2)
 
 
+def test_the_first_of_omega_is_kept_to_the_last_digits_however_small():
+    """ω = βδφ after a step from nothing: as a sum of what is carried, terms of size one would swallow it."""
+    learner = SparseGQ(np.zeros(4))
+    delta = learner.step(([0, 2], [1.0, 3.0]), 0.7, ([1], [1.0]), ([1], [1.0]), **(SETTINGS | {"beta": 1e-20}))
+    np.testing.assert_allclose(learner.omega, 1e-20 * delta * np.array([1.0, 0.0, 3.0, 0.0]), rtol=1e-14, atol=0.0)
+
+
 def test_a_threshold_does_not_change_what_is_learnt():
     for lam in (0.0, 0.9):
         for options in ({}, {"flush_below": 1.0}, {"flush_below": 1e-2}):
