@@ -292,5 +292,5 @@ def test_a_hostile_register_is_one_clear_error(tmp_path, text, said):
 
 
 def test_a_name_that_no_file_can_have_is_no_register():
-    with pytest.raises(ValueError, match="path is .+; it should be a file with claims"):
+    with pytest.raises(ValueError, match=r"path is .+; it should be a file with claims"):
         load_claims("x" * 5000)
