@@ -144,11 +144,17 @@ def load_claims(path: str | Path | None = None, *, source: Source = "paper") -> 
 
     check.choice("source", source, SOURCES)
     place = _register() if path is None else check.path("path", path)
-    if not place.is_file():
-        raise ValueError(f"path is {str(place)!r}; it should be a file with claims")
+    try:
+        there = place.is_file()
+    except OSError:  # a name that is too long for one
+        there = False
+    if not there:
+        raise ValueError(f"path is {check.brief(str(place))}; it should be a file with claims")
     try:
         entries = yaml.load(place.read_text(encoding="utf-8"), Loader=_loader())
-    except (yaml.YAMLError, RecursionError, OverflowError, AttributeError, ValueError) as error:
+    except (
+        yaml.YAMLError, RecursionError, OverflowError, AttributeError, ValueError, LookupError, TypeError, OSError
+    ) as error:  # fmt: skip
         told = " ".join(str(error).split())
         raise ValueError(f"path is {place.name}; it should hold a list of claims in YAML ({told})") from error
     if not isinstance(entries, list):
@@ -218,7 +224,8 @@ def _claim(entry: Any) -> Claim:
     if not isinstance(evidence, list) or not evidence:
         raise ValueError(f"evidence of claim {name} is {check.brief(evidence)}; it should be a list")
     for proof in evidence:
-        if not isinstance(proof, dict) or set(proof) not in ({"chapter", "cell"}, {"test"}):
+        named = isinstance(proof, dict) and set(proof) in ({"chapter", "cell"}, {"test"})
+        if not named or not all(isinstance(place, str) for place in proof.values()):
             told = f"evidence of claim {name} has {check.brief(proof)}"
             raise ValueError(f"{told}; it should be a chapter's cell, or a test")
     items = entry.get("items") or []

@@ -483,6 +483,9 @@ def _bench(arguments: argparse.Namespace) -> int:
     from gqlib.bench.peers import write_peers
 
     asked = [(write, path) for write, path in ((write_costs, arguments.costs), (write_peers, arguments.peers)) if path]
+    for _, path in asked:  # measuring takes minutes: what cannot be written is said first
+        if path.is_dir() or not path.parent.is_dir():
+            raise ValueError(f"FILE is {str(path)!r}; it should be a file in a directory that is there")
     for write, path in asked:
         print(f"written to {write(path, arguments.repeats, Printer())}")
     return 0 if asked else bench(arguments.repeats, as_json=arguments.json)

@@ -224,9 +224,12 @@ def sign_changes(function: Callable[[float], float], points: ArrayLike, noise: A
 
     def number(point: float) -> float:
         try:
-            return float(function(point))
+            value = float(function(point))
         except TypeError:
             raise ValueError(f"function is {check.brief(function)}; it should take and return a number") from None
+        if value != value:  # of which one could not say that it has no change of sign
+            raise ValueError(f"function is {check.brief(function)}, which is NaN at {point}; it should be a number")
+        return value
 
     places = check.array("points", points, (None,), largest=np.inf)
     values = np.array([number(place) for place in places])

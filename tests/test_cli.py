@@ -429,6 +429,18 @@ def test_the_benchmark_gets_its_options_and_gives_its_code(monkeypatch: pytest.M
     assert called[2:] == [("costs", Path("a.json"), 3, Printer), ("peers", Path("b.json"), 3, Printer)]
 
 
+@pytest.mark.parametrize("option", ["--costs", "--peers"])
+@pytest.mark.parametrize("place", [".", "file/x.json", "nowhere/x.json"])
+def test_bench_says_what_it_cannot_write_before_it_measures(option, place, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    for name in ("costs", "peers"):
+        monkeypatch.setattr(f"gqlib.bench.{name}.write_{name}", lambda *given: pytest.fail("it measured"))
+    assert run("bench", option, place) == 2
+    told = f"gq: error: FILE is {place!r}; it should be a file in a directory that is there\n"
+    assert capsys.readouterr().err == told
+
+
 # The command with a sweep of 500 tasks in place of fig2: long enough to be interrupted.
 LONG = """
 import sys, gqlib.cli, gqlib.experiments, gqlib.sweeps.progress

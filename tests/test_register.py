@@ -276,6 +276,10 @@ LAUGHS = "".join(f"    - &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in ra
         (TEXT + "  items: abc\n", "items of claim a is 'abc'; it should be a list of texts"),
         (TEXT.replace("{test: t}", "5"), "evidence of claim a has 5; it should be a chapter's cell, or a test"),
         (TEXT.replace("{test: t}", "{cell: c}"), r"evidence of claim a has \{'cell': 'c'\}; it should be"),
+        (TEXT.replace("{test: t}", "{test: 5}"), r"evidence of claim a has \{'test': 5\}; it should be"),
+        (TEXT.replace("{test: t}", "{chapter: [], cell: c}"), r"evidence of claim a has \{'chapter': \[\], 'cell'"),
+        (TEXT.replace("it\n", "!!bool maybe\n"), "in YAML \\('maybe'\\)"),
+        (TEXT.replace("it\n", "!!int ''\n"), r"in YAML \("),
         (TEXT + "  5: x\n  foo: y\n", "claim a has a field 5; it should be one of"),
     ],
 )
@@ -285,3 +289,8 @@ def test_a_hostile_register_is_one_clear_error(tmp_path, text, said):
     with pytest.raises(ValueError, match=said) as told:
         load_claims(path)
     assert "\n" not in str(told.value)
+
+
+def test_a_name_that_no_file_can_have_is_no_register():
+    with pytest.raises(ValueError, match=r"path is .+; it should be a file with claims"):
+        load_claims("x" * 5000)

@@ -342,6 +342,8 @@ def test_signs_change_where_values_leave_the_noise():
     assert sign_changes(lambda x: x, points, 2.0).size == 0  # all within the noise, its edge included
     np.testing.assert_allclose(sign_changes(lambda x: x**3 - x, points, 0.1), [0.0], atol=1e-12)
     np.testing.assert_allclose(sign_changes(np.sin, np.array([1.0, 4.0, 7.0]), 1e-9), [np.pi, 2 * np.pi], rtol=1e-15)
+    with pytest.raises(ValueError, match=r"^function is .+, which is NaN at -1\.0; it should be a number"):
+        sign_changes(lambda x: x if x < -1.5 else np.nan, points, 1e-12)
     far = sign_changes(lambda x: x - 1.0, [-1e50, 1e50], 0.0)  # more halvings than brentq takes unless told
     np.testing.assert_allclose(far, [1.0], rtol=1e-14)
 

@@ -187,3 +187,12 @@ def test_what_touches_a_formula_stays_on_its_line():
 def test_a_text_must_be_a_text():
     with pytest.raises(ValueError, match="text is 3"):
         pieces(3)
+
+
+@pytest.mark.parametrize("depth", [49, 51, 2000])
+def test_brackets_as_deep_as_one_likes_come_back(depth):
+    """A text from elsewhere neither exhausts the stack nor the reader."""
+    for text in ("(" * depth + "σ" + ")" * depth, "(" * depth + "σ", "σ" + ")" * depth, "‖" * depth + "σ"):
+        kept = "".join(part for _, part in pieces(text)).replace("\\sigma", "σ").replace("\\|", "‖")
+        assert kept.count("σ") == 1
+        assert kept.count("(") == text.count("(")

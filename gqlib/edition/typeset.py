@@ -79,6 +79,7 @@ SHORT = 3  # and of a part that is never broken off
 # Words behind which a capital letter is a name, and words that show an "A" before them to be no article.
 NAMING = {"Appendix", "Appendices", "case", "cases", "Part", "Step"}
 VERBS = {"is", "has", "can", "must", "and", "or", "cannot", "itself"}
+DEEPEST = 50  # brackets within brackets; what is deeper is no formula, and would be followed for ever
 ALGORITHMS = {"(σ)", "(λ)", "(σ, λ)"}
 
 
@@ -184,6 +185,8 @@ def _tree(text: str) -> list[_Node]:
         closes = BRACKETS.get(inner.text) == node.text if kind == "close" else kind == "norm" == inner.kind
         if closes:
             node = open_groups.pop()
+        elif kind in ("open", "norm") and len(open_groups) > DEEPEST:
+            node.kind = "other"
         elif kind in ("open", "norm"):
             node.kind = "norm" if kind == "norm" else "group"
             open_groups.append(node)
