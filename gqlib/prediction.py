@@ -395,6 +395,9 @@ class PredictionProblem(LinearPrediction):
 
     _walked: Array | None = None  # set by views that bootstrap from another chain in place of p_mu
 
+    def _held(self) -> Any:
+        return (*super()._held(), self._walked)
+
     @property
     def p_walk(self) -> Array:
         """The chain that walks follow, (n, n): `p_mu`, or, in a view, the `p_mu` of the problem viewed."""

@@ -20,6 +20,7 @@ from gqlib.control.setting import first_weights
 from gqlib.control.tile_tables import make_coder
 from gqlib.domains import mountain_car
 from gqlib.fast.rng import uniform
+from gqlib.rules import DIVERGED_ABOVE, LARGEST_WEIGHT, tied
 from gqlib.seeds import START, words
 
 SHORT = ControlSetting(episodes=3, max_steps=120, alpha=0.002)
@@ -233,6 +234,13 @@ def test_bad_settings_are_named(changes, message):
 def test_bad_calls_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_values_tie_within_a_ten_billionth_and_not_beyond():
+    """Which action is greedy decides every result of control: another bar would be another experiment."""
+    assert tied([1.0, 1.0 + 0.9e-10]).tolist() == [0, 1]
+    assert tied([1.0, 1.0 + 1.1e-10, 0.5]).tolist() == [1]
+    assert (DIVERGED_ABOVE, LARGEST_WEIGHT) == (1e100, 1e10)
 
 
 def test_result_has_one_row_per_run():

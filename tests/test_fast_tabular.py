@@ -6,6 +6,7 @@ import pytest
 from gqlib import tabular
 from gqlib.domains.gridworld import windy_gridworld
 from gqlib.domains.random_walk import random_walk
+from gqlib.fast import _tabular as kernel
 from gqlib.fast import tabular as fast
 from gqlib.fast.rng import uniform
 from gqlib.seeds import TRAJECTORY, words
@@ -54,6 +55,13 @@ def test_tables_of_many_runs_are_those_of_single_episodes(learner, parameter):
         for number, episode in enumerate(episodes):
             learner(q, episode, PI, parameter, **rates)
             assert (tables[run, number] == q).all()
+
+
+def test_the_largest_uniform_number_finds_a_state_where_a_law_falls_short_of_one():
+    law = np.cumsum(np.full(10, 0.1))
+    largest = np.array([0, 0, 0, 2**64 - 1], dtype=np.uint64)  # the next word has all bits set
+    assert law[-1] <= uniform(largest.copy()) == 1.0 - 2.0**-53
+    assert kernel.draw(law, largest) == 9
 
 
 def test_control_returns_are_those_of_single_runs():

@@ -25,6 +25,15 @@ def made(reading, ends_on=NEVER, horizon=0):
     return assemble("small", chain, PI, features, REWARDS, 0.8, np.array([1.0, 2.0]), reading, lambda: Q)
 
 
+def test_only_what_rounding_leaves_out_of_a_law_is_made_up():
+    """A state that is reached once in a billion steps keeps its place; a sum of tenths that falls short reaches one."""
+    rare = np.array([[[0.5, 0.5 - 1e-9, 1e-9]] * A] * S)
+    chain = Chain(rare, MU, START, NEVER)
+    assert chain.cumulative[2][0, 0].tolist() == [0.5, 0.5 + (0.5 - 1e-9), 1.0]
+    tenths = Chain(np.full((10, 1, 10), 0.1), np.ones((10, 1)), np.full(10, 0.1), np.zeros(10, dtype=bool))
+    assert np.cumsum(np.full(10, 0.1))[-1] < 1.0 == tenths.cumulative[0][-1] == tenths.cumulative[2][3, 0, -1]
+
+
 def seen(reading, s, a):
     """φ(s, a) in each reading."""
     if reading == "pairs":

@@ -87,6 +87,13 @@ def test_left_wall_stops_the_car_and_speed_is_bounded():
     assert v > 0
 
 
+def test_a_car_that_comes_to_the_wall_exactly_is_stopped():
+    assert mountain_car.POSITION_MIN == -1.1375 - 0.0625
+    assert mountain_car.advance(-1.1375, -0.0625, 0.0, 0.0) == (-1.2, 0.0)
+    position, velocity = mountain_car.advance(np.nextafter(-1.1375, 0.0), -0.0625, 0.0, 0.0)
+    assert (position > -1.2, velocity) == (True, -0.0625)
+
+
 def test_cosine_is_accurate_to_rounding():
     y = np.concatenate([np.linspace(-3.6, 1.5, 4001), [-math.pi / 2, math.pi / 2, 0.0, -0.0, -math.pi, 3.6]])
     for value in y.tolist():

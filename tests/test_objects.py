@@ -22,6 +22,7 @@ from gqlib.engine import run
 from gqlib.evaluation import PredictionSetting, run_prediction
 from gqlib.experiments import load_experiment
 from gqlib.learners.corrected import CorrectedProblem
+from gqlib.learners.textbook import TextbookProblem
 from gqlib.optimal import policy_iteration
 
 MAKERS = {
@@ -77,6 +78,44 @@ def test_a_problem_does_not_change(array):
     with pytest.raises(AttributeError, match="does not change"):
         delattr(problem, array)
     assert problem == MAKERS["problem"]()
+
+
+PARTS = {
+    "features": np.eye(2),
+    "p_mu": np.array([[0.5, 0.5], [0.5, 0.5]]),
+    "p_pi": np.array([[0.25, 0.75], [0.5, 0.5]]),
+    "rewards": np.ones(2),
+    "xi": np.full(2, 0.5),
+    "gamma": 0.9,
+    "p_trace": np.array([[0.5, 0.5], [0.0, 0.0]]),
+    "rewards_pi": np.full(2, 2.0),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_problems_that_differ_in_one_part_are_not_equal(part):
+    one = PredictionProblem(**PARTS)
+    other = PredictionProblem(**PARTS | {part: PARTS[part] * 0.5})
+    assert (one == PredictionProblem(**PARTS), one == other, hash(one) == hash(other)) == (True, False, False)
+
+
+def test_views_that_differ_in_the_walk_or_in_their_sigma_are_not_equal():
+    """They hold the same chains, and give other noise, or refuse another σ."""
+    mu, pi = np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]])
+    mdp, phi, still = FiniteMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], 0.5), np.eye(2), np.zeros((2, 2))
+    walks = [PredictionProblem(phi, chain, np.tile(pi, (2, 1)), [0, 1], [0.5, 0.5], 0.5, p_trace=still)
+             for chain in (np.tile(mu, (2, 1)), np.eye(2))]  # fmt: skip
+    one, other = map(CorrectedProblem.of, walks)
+    assert np.array_equal(one.p_mu, other.p_mu)
+    assert (one == CorrectedProblem.of(walks[0]), one == other) == (True, False)
+    same = PredictionProblem.on_pairs(mdp, mu, mu, phi)
+    one, other = (TextbookProblem.of(same, mu, mu, sigma) for sigma in (1.0, 1.0))
+    assert one == other
+    policy = np.array([[1.0, 0.0]])
+    certain = PredictionProblem.on_pairs(mdp, policy, policy, phi)
+    one, other = (TextbookProblem.of(certain, policy, policy, sigma) for sigma in (0.0, 1.0))
+    assert np.array_equal(one.p_trace, other.p_trace)
+    assert one != other
 
 
 def test_what_a_problem_was_made_from_can_change_without_it():

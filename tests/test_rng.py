@@ -107,6 +107,19 @@ def test_far_tails_in_a_block():
         assert np.sign(out[0]) == sign
 
 
+@pytest.mark.parametrize("tail", [0.075, 0.07501, 1e-3, 1.1e-10, 0.9e-10, 1.4e-11, 1.3e-11, 5e-12, 1e-13])
+def test_each_formula_of_the_quantile_is_taken_in_a_block_where_it_is_taken_alone(tail):
+    """AS 241 has three, with bounds at 0.075 and 1.39e-11 from the ends."""
+    number = int(tail * 2.0**52)
+    for half in (number, 2**52 - 1 - number):
+        word = half << 12
+        state = np.array([0, 0, 0, (word >> 23 | word << 41) & MASK], dtype=np.uint64)  # a turn gives back the word
+        out, same = np.empty(1), state.copy()
+        kernel.fill_normal(state, out)
+        exact = mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(2 * half + 1) / 2**53 - 1)
+        assert out[0] == kernel.normal(same) == pytest.approx(float(exact), rel=1e-14)
+
+
 def test_purposes_keep_their_numbers_and_those_of_a_run_are_all_different():
     """Every committed result was made with these; two that were the same would share their random numbers."""
     numbers = {name: getattr(seeds, name) for name in seeds.__all__ if name.isupper()}

@@ -242,7 +242,8 @@ class TestToleranceInterval:
     def test_sample_sizes_of_wilks(self, coverage, confidence, runs):
         sample = np.arange(float(runs))
         assert tolerance_interval(sample, coverage, confidence) == Interval(0.0, runs - 1.0)
-        with pytest.raises(ValueError, match=f"^sample holds {runs - 1} runs; .* at least {runs} "):
+        asked = f"for coverage {coverage:g} with confidence {confidence:g}"
+        with pytest.raises(ValueError, match=f"^sample holds {runs - 1} runs; it should hold at least {runs} {asked}$"):
             tolerance_interval(sample[:-1], coverage, confidence)
 
     def test_a_level_that_is_hit_exactly_is_enough(self):

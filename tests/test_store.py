@@ -294,3 +294,16 @@ def test_a_device_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.
         write_file(place, b"7")
     assert place.read_bytes() == b"device"
     assert os.listdir(tmp_path) == ["null"]
+
+
+@pytest.mark.parametrize("name", ["a/b", "a.npy/b", "a.npy\\b", "a.npy:b", "a.npy\0b", "../a", ""])
+def test_no_array_is_stored_under_a_name_that_could_not_be_read_again(name):
+    with pytest.raises(ValueError, match=r"^arrays has the name .*; it should be text without / \\ : and NUL$"):
+        pack({}, {name: np.zeros(1)})
+
+
+def test_what_is_unpacked_is_the_callers_to_change():
+    """Bytes cannot be changed, and an array that looks at them could not be either."""
+    _, arrays = unpack(pack({}, {"steps": np.arange(3)}))
+    arrays["steps"] += 1
+    assert arrays["steps"].tolist() == [1, 2, 3]

@@ -22,6 +22,17 @@ def task(seed=0):
     return TabularTask(FiniteMDP(moves, rewards, GAMMA, terminal=[3]), np.array([0.2, 0.5, 0.3, 0.0]))
 
 
+def test_the_largest_uniform_number_finds_a_state_where_a_law_falls_short_of_one():
+    tenth = np.full(10, 0.1)
+    assert np.cumsum(tenth)[-1] <= 1.0 - 2.0**-53
+    rewards = np.zeros((10, 1))
+    rewards[:9] = 1.0
+    ten = TabularTask(FiniteMDP(np.full((10, 1, 10), 0.1), rewards, 0.5, terminal=[9]), np.eye(10)[0])
+    for control, reach in ((n_step_q_sigma_control, {"n": 2}), (q_sigma_lambda_control, {"lam": 0.5})):
+        returns, q = control(ten, sigma=[0.5], alpha=0.5, epsilon=0.0, draw=lambda: 1.0 - 2.0**-53, **reach)
+        assert (returns.tolist(), q[0, 0], q[1:].any()) == ([1.0], 0.5, False)
+
+
 def drawn(probabilities, number):
     """The first index at which the sum exceeds a uniform number."""
     total = 0.0

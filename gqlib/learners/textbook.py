@@ -24,7 +24,7 @@ Everything but P_c holds for any coefficients c ≥ 0 that the past and the pres
 
 from __future__ import annotations
 
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -238,6 +238,9 @@ class TextbookProblem(TracedProblem):
     """
 
     own_sigma: float | None = None  # without `of` there is none, and every σ is refused
+
+    def _held(self) -> Any:
+        return (*super()._held(), self.own_sigma)
 
     @classmethod
     def of(  # type: ignore[override]
