@@ -96,6 +96,12 @@ def test_classes_of_one_name_differ_by_their_fields():
     assert fingerprint(namedtuple("Change", "theta omega", module="mine")) == marks[0]
 
 
+def test_a_set_in_a_function_may_hold_what_has_no_order():
+    one, same, other = (lambda x: x in {1, "one"}), (lambda x: x in {"one", 1}), (lambda x: x in {1, "two"})
+    assert fingerprint(one) not in (None, fingerprint(other))
+    assert fingerprint(one) == fingerprint(same)
+
+
 def test_functions_that_call_each_other_end():
     def even(n):
         return n == 0 or odd(n - 1)

@@ -95,6 +95,5 @@ def control_search_rltoolkit() -> Experiment:
         runs=SEARCH_RUNS,
         seed=SEARCH_SEED,
         version=str(ENGINE_VERSION),
-        runs_per_task=1,
         summary="control grid",
     )
