@@ -280,6 +280,8 @@ def run_method(
         raise ValueError(f"task holds {len(tasks)}; it should hold one, or one for each of {runs} runs on one chain")
     every = check.integer("every", every, low=1, high=steps)
     sizes = check.array("alphas", alphas, (None,))[:, None, None]
+    if (sizes < 0).any():
+        raise ValueError(f"alphas is {check.brief(alphas)}; no entry should be negative")
     eta, lam = check.scalar("eta", eta, low=0.0), check.scalar("lam", lam, low=0.0, high=1.0)
     c, _ = coefficients(first, method, lam)
     reach = 1.0 if method.trace == "abtd" else lam
