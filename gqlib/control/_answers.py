@@ -1,6 +1,6 @@
 """What an environment answers in `gqlib.control.gym`: the parts of a reset and a step, or what is wrong with them.
 
-Also whether an agent fits the environment.
+Also whether it is one, and whether an agent fits it.
 """
 
 from __future__ import annotations
@@ -65,3 +65,12 @@ def fitting(env: Any, agent: Any) -> float:
     if isinstance(agent.features, Coder) and agent.features.actions > count:
         raise ValueError(f"agent has features for {agent.features.actions} actions; env has {count} of them")
     return int(count)
+
+
+def single(env: Any) -> None:
+    """Refuse what is no environment, and many at once."""
+    if not hasattr(env, "reset") or not hasattr(env, "step"):
+        raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
+    if hasattr(env, "single_action_space"):
+        side = "gqlib.control.vector.play_side_by_side takes many"
+        raise ValueError(f"env is {check.brief(env)}; it should be one environment ({side})")

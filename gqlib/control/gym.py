@@ -20,7 +20,7 @@ from gqlib import _validate as check
 from gqlib import seeds
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array, Diverged
-from gqlib.control._answers import first_state, fitting, kept, not_a_step, plain
+from gqlib.control._answers import first_state, fitting, kept, not_a_step, plain, single
 from gqlib.control._budget import planned
 from gqlib.control.agent import Agent
 from gqlib.control.features import Coder, TableCoder, TileCoder
@@ -236,14 +236,6 @@ def _able(agent: Any, needed: Sequence[str]) -> None:
         raise ValueError(f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has")
 
 
-def _single(env: Any) -> None:
-    if not hasattr(env, "reset") or not hasattr(env, "step"):
-        raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
-    if hasattr(env, "single_action_space"):
-        side = "gqlib.control.vector.play_side_by_side takes many"
-        raise ValueError(f"env is {check.brief(env)}; it should be one environment ({side})")
-
-
 def play(
     env: Any,
     agent: Agent,
@@ -266,6 +258,8 @@ def play(
         Stop after this many episodes.
     seed : int
         For the environment's first reset.
+    learn : bool
+        If False, the agent is not changed, and follows its greedy policy.
     steps : int, optional
         Stop after this many steps; an episode that is then under way has been learned from, and is not counted.
     callback : callable, optional
@@ -298,7 +292,7 @@ def play(
     """
     check.flag("learn", learn)
     _able(agent, ("act", "learn", "end_episode") if learn else ("greedy",))
-    _single(env)
+    single(env)
     return _played(env, agent if learn else None, agent.act if learn else agent.greedy, episodes, seed, steps,
                    callback, progress, fitting(env, agent))  # fmt: skip
 
@@ -325,6 +319,8 @@ def evaluate(
     policy : {"greedy", "epsilon-greedy", "random"} or callable
         What to follow: the agent's greedy policy, its behaviour with the ε of now, any action with the same
         probability, or a function from a state to an action.
+    progress : bool, optional
+        As in `play`.
 
     Examples
     --------
@@ -334,7 +330,7 @@ def evaluate(
     np.True_
     """
     check.integer("seed", seed, low=0)
-    _single(env)
+    single(env)
     choose: Callable[[Any], int]
     rng = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=(seeds.GYM_EXPLORATION,)))
     if callable(policy):

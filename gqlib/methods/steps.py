@@ -251,10 +251,18 @@ def run_method(
     ----------
     task : gqlib.methods.task.Task, or a list of them
         One for all runs, or one for each: then they share the chain and differ in features.
+    method : Method
+        One of `gqlib.methods.METHODS`, or one of your own.
     walks : Walks
         From `Task.walks`.
     lam : float
         λ; for ABTD ζ.
+    alphas : array_like, (alphas,)
+        Step sizes of θ, none negative; each runs on every walk. Least squares has none, and gives the same for all.
+    eta : float
+        The step size of ω divided by that of θ, where there is an ω.
+    every : int
+        θ is kept after so many steps, and again; what is left of a walk after the last of them is not seen.
 
     Examples
     --------
