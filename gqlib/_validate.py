@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -140,6 +141,20 @@ def function(name: str, value: Any) -> Callable[..., Any]:
     return result
 
 
+def takes(name: str, value: Any, *arguments: str) -> Callable[..., Any]:
+    """A function, compiled or not, that can be called with these arguments, one after the other."""
+    called = function(name, value)
+    try:
+        signature = inspect.signature(getattr(called, "py_func", called))
+    except ValueError:  # one that cannot say what it takes
+        return called
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise ValueError(f"{name} takes {signature}; it should take ({', '.join(arguments)})") from None
+    return called
+
+
 def path(name: str, value: Any) -> Path:
     """The name of a file or directory."""
     if not isinstance(value, str | os.PathLike) or "\0" in str(value):
@@ -172,11 +187,11 @@ def labelled(name: str, value: Any, *needed: str) -> None:
         raise ValueError(f"{name} is {brief(value)}; it should be an xarray.Dataset{wanted}")
 
 
-def choice(name: str, value: Any, options: Sequence[Chosen]) -> Chosen:
-    """One of a few names."""
+def choice(name: str, value: Any, options: Sequence[Chosen], *, others: str = "") -> Chosen:
+    """One of a few names; `others` says, in a refusal, what else would have done."""
     if not isinstance(value, str) or value not in options:
         known = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} is {brief(value)}; it should be one of {known}")
+        raise ValueError(f"{name} is {brief(value)}; it should be one of {known}{others and f', or {others}'}")
     return options[options.index(value)]  # and not an equal text of another class
 
 

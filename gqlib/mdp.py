@@ -12,7 +12,7 @@ Pairs are numbered s·A + a.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -105,6 +105,24 @@ def stationary_distribution(chain: ArrayLike) -> Array:
     return result
 
 
+def _outcomes(state: int, action: int, outcomes: Any, n_states: int) -> Iterator[tuple[float, int, float, bool]]:
+    """What may follow an action, as the table of an environment lists it."""
+    where = f"of state {state} and action {action} in env"
+    for outcome in outcomes if isinstance(outcomes, Sequence) else [outcomes]:
+        if not isinstance(outcome, Sequence) or len(outcome) != 4:
+            wanted = "(probability, next state, reward, terminated)"
+            raise ValueError(f"an outcome {where} is {check.brief(outcome)}; it should be {wanted}")
+        probability, after, reward, ended = outcome
+        if not isinstance(ended, bool | np.bool_):
+            check.integer(f"an end {where}", ended, low=0, high=1)
+        yield (
+            check.scalar(f"a probability {where}", probability),
+            check.integer(f"a next state {where}", after, low=0, high=n_states - 1),
+            check.scalar(f"a reward {where}", reward),
+            bool(ended),
+        )
+
+
 class FiniteMDP(Fixed):
     """A finite MDP; it does not change, and is equal to another with the same numbers.
 
@@ -172,7 +190,8 @@ class FiniteMDP(Fixed):
         Parameters
         ----------
         env : gymnasium.Env
-            ``env.unwrapped.P[s][a]`` lists (probability, next state, reward, terminated).
+            ``env.unwrapped.P[s][a]`` lists (probability, next state, reward, terminated), for states and actions from 0
+            on. Episodes begin where ``initial_state_distrib`` says, or in any state in which none ends.
         gamma : float in [0, 1]
 
         Examples
@@ -184,6 +203,8 @@ class FiniteMDP(Fixed):
         table = getattr(getattr(env, "unwrapped", env), "P", None)
         if not isinstance(table, Mapping) or not table:
             raise ValueError(f"env is {check.brief(env)}; it should have a table of its transitions, env.unwrapped.P")
+        if not all(isinstance(by_action, Mapping) for by_action in table.values()):
+            raise ValueError(f"env has the table {check.brief(table)}; it should have a mapping for each state")
         n_states, n_actions = len(table), max(map(len, table.values()))
         check.room("env", env, n_states * n_actions * n_states)
         transitions = np.zeros((n_states, n_actions, n_states))
@@ -191,11 +212,15 @@ class FiniteMDP(Fixed):
         arrivals: list[dict[bool, set[int]]] = [{True: set(), False: set()} for _ in range(n_states)]
         for state, by_action in table.items():
             for action, outcomes in by_action.items():
-                for probability, after, reward, terminated in outcomes:
+                check.integer("a state of env", state, low=0, high=n_states - 1)
+                check.integer("an action of env", action, low=0, high=n_actions - 1)
+                for probability, after, reward, terminated in _outcomes(state, action, outcomes, n_states):
                     transitions[state, action, after] += probability
                     rewards[state, action] += probability * reward
-                    arrivals[state][bool(terminated)].add(int(after))
-        law = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", np.ones(n_states))
+                    arrivals[state][terminated].add(after)
+        anywhere = np.ones(n_states)
+        anywhere[list(set().union(*(by_end[True] for by_end in arrivals)))] = 0.0
+        law = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", anywhere)
         waiting, reached = np.flatnonzero(law).tolist(), {True: set(), False: set(np.flatnonzero(law).tolist())}
         while waiting:  # walk on until an end; a table may have rows for states that no episode visits
             state = waiting.pop()

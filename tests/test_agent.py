@@ -410,6 +410,70 @@ def test_an_interrupted_play_keeps_finished_episodes_and_leaves_no_trace():
     np.testing.assert_array_equal(agent.theta, whole.theta)
 
 
+class Overwrites(Corridor):
+    """Writes every state into one array, as an environment may to save memory."""
+
+    def reset(self, seed=None):
+        self.shown = super().reset()[0]
+        return self.shown, {}
+
+    def step(self, action):
+        state, *rest = super().step(action)
+        self.shown[:] = state
+        return self.shown, *rest
+
+
+def rows_of(state):
+    return np.eye(2) * (1.0 + state[0])
+
+
+@pytest.mark.parametrize("features", [lambda: TileCoder([0.0], [1.0], 2, size=64), lambda: rows_of])
+def test_an_environment_may_write_every_state_into_one_array(features):
+    agents = [Agent(features(), np.random.default_rng(0), alpha=0.1) for _ in range(2)]
+    played = [play(env, agent, 9, seed=0) for env, agent in zip((Overwrites(), Corridor()), agents, strict=True)]
+    assert played[0] == played[1]
+    assert agents[1].theta.any()
+    np.testing.assert_array_equal(agents[0].theta, agents[1].theta)
+
+
+def test_a_state_of_parts_may_be_changed_in_place_too():
+    class Parts(Overwrites):
+        def reset(self, seed=None):
+            self.parts = {"at": [super().reset()[0]]}
+            return self.parts, {}
+
+        def step(self, action):
+            return self.parts, *super().step(action)[1:]
+
+    agents = [Agent(each, np.random.default_rng(0), alpha=0.1) for each in (lambda s: rows_of(s["at"][0]), rows_of)]
+    played = [play(env, agent, 9, seed=0) for env, agent in zip((Parts(), Corridor()), agents, strict=True)]
+    assert played[0] == played[1]
+    np.testing.assert_array_equal(agents[0].theta, agents[1].theta)
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_an_agent_has_no_more_actions_than_the_environment(learn):
+    gymnasium = pytest.importorskip("gymnasium")
+    env = Corridor()
+    env.action_space = gymnasium.spaces.Discrete(2)
+    three = Agent(TileCoder([0.0], [1.0], 3, size=64), np.random.default_rng(0))
+    told = r"^agent has features for 3 actions; env has 2 of them$"
+    for look in (partial(play, learn=learn), evaluate):
+        with pytest.raises(ValueError, match=told):
+            look(env, three, 1, seed=0)
+    rows = Agent(lambda state: np.eye(3), np.random.default_rng(0), epsilon=1.0)
+    if learn:
+        with pytest.raises(ValueError, match=r"^features have a row for action 2; env has actions below 2$"):
+            play(env, rows, 20, seed=0)
+        assert not rows.trace.any()
+    env.action_space = gymnasium.spaces.Discrete(3, start=1)
+    with pytest.raises(ValueError, match=r"^env has actions Discrete\(3, start=1\); .* from 0 on$"):
+        play(env, three, 1, seed=0, learn=learn)
+    env.action_space = gymnasium.spaces.Discrete(4)
+    assert len(play(env, three, 2, seed=0, learn=learn).lengths) == 2
+    assert len(evaluate(env, None, 2, seed=0, policy=lambda state: 1).lengths) == 2
+
+
 @pytest.mark.parametrize(
     ("step", "told"),
     [

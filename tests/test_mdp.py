@@ -347,6 +347,34 @@ def test_the_mdp_of_a_table_by_hand():
         FiniteMDP.from_gym(Table(far, [1.0, 0.0, 0.0, 0.0]), 0.5)
 
 
+def test_without_a_law_episodes_begin_where_none_ends():
+    plain = {state: ROWS[state] for state in (0, 1, 2)}
+    assert FiniteMDP.from_gym(Table(plain), 0.5).terminal == (2,)
+    plain[1] = {0: [(np.float32(1.0), np.int64(2), -1, 1)], 1: [(1, 2, -2.0, np.True_)]}
+    assert FiniteMDP.from_gym(Table(plain), 0.5).rewards.tolist() == [[2.5, 2.0], [-1.0, -2.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ({0: {0: [(1.0, 1, 0.0)]}}, r"^an outcome of state 0 and action 0 .* \(1\.0, 1, 0\.0\); .*terminated\)$"),
+        ({0: {0: 3}}, r"^an outcome of state 0 and action 0 in env is 3; "),
+        ({0: {0: [("a", 0, 0.0, False)]}}, r"^a probability of state 0 and action 0 in env is 'a'"),
+        ({0: {0: [(1.0, 1, 0.0, False)]}}, r"^a next state of state 0 and action 0 in env is 1; .* from 0 to 0$"),
+        ({0: {0: [(1.0, -1, 0.0, False)]}}, r"^a next state of state 0 and action 0 in env is -1"),
+        ({0: {0: [(1.0, 0, np.nan, False)]}}, r"^a reward of state 0 and action 0 in env is nan"),
+        ({0: {0: [(1.0, 0, 0.0, "no")]}}, r"^an end of state 0 and action 0 in env is 'no'"),
+        ({0: {0: [(0.5, 0, 0.0, False)]}}, r"^transitions sums to 0\.5 at \(0, 0\)"),
+        ({1: {0: [(1.0, 1, 0.0, False)]}}, r"^a state of env is 1; it should be from 0 to 0$"),
+        ({0: {1: [(1.0, 0, 0.0, False)]}}, r"^an action of env is 1; it should be from 0 to 0$"),
+        ({0: [[(1.0, 0, 0.0, False)]]}, r"^env has the table .*; it should have a mapping for each state$"),
+    ],
+)
+def test_a_table_says_which_of_its_rows_is_wrong(rows, told):
+    with pytest.raises(ValueError, match=told):
+        FiniteMDP.from_gym(Table(rows), 0.5)
+
+
 def test_what_has_no_table_is_refused():
     for env in (None, 3, Table([1, 2]), Table({})):
         with pytest.raises(ValueError, match=r"it should have a table of its transitions, env\.unwrapped\.P$"):

@@ -206,6 +206,7 @@ OTHER = Task("other", FiniteMDP([[[1.0]]], [[0.0]], 0.0), [[1.0]], [[1.0]], [[1.
         (run_method, RUN, {"every": 0}, r"^every is 0; it should be from 1 to 5$"),
         (run_method, RUN, {"every": 6}, r"^every is 6; it should be from 1 to 5$"),
         (run_method, RUN, {"alphas": 0.1}, r"^alphas has shape \(\); it should have shape \(any,\)$"),
+        (run_method, RUN, {"alphas": [0.1, -0.1]}, r"^alphas is \[0\.1, -0\.1\]; no entry should be negative$"),
         (run_method, RUN, {"eta": -1.0}, r"^eta is -1\.0; it should be in \[0, inf\)$"),
         (run_method, RUN, {"lam": 1.5}, r"^lam is 1\.5; it should be in \[0, 1\]$"),
         (run_method, RUN, {"lam": -0.5}, r"^lam is -0\.5; it should be in \[0, 1\]$"),
@@ -256,3 +257,9 @@ def test_a_ridge_pulls_omega_towards_zero():
     done = method_step(Method(update="tdrc", kappa=0.5), still, old, lam=0.5, gamma=0.9, alpha=0.1, eta=3.0)
     assert done.omega.tolist() == [pytest.approx(2.0 * (1.0 - 3.0 * 0.1 * 0.5))]
     assert done.theta.tolist() == [1.0]
+
+
+def test_what_a_task_holds_cannot_be_changed():
+    held = {name: value for name, value in vars(STATES).items() if isinstance(value, np.ndarray)}
+    assert {"mu", "pi", "M", "phi"} <= set(held)
+    assert not [name for name, value in held.items() if value.flags.writeable]

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -10,6 +11,7 @@ from numba import njit
 
 from gqlib import FiniteMDP
 from gqlib.domains import boyan_chain, domain_on_pairs, own_domain, random_mdp, random_policy, two_state
+from gqlib.domains.base import Domain, Trajectory
 from gqlib.emphatic import emphatic_matrix, emphatic_vector
 from gqlib.evaluation import PredictionSetting, measured_problem, run_prediction
 from gqlib.evaluation.curves import curve_runs, run_curves
@@ -236,3 +238,57 @@ def test_refusals_name_the_argument(changes, message):
     assert own_domain(**good).truth.tolist() == [1.0, 1.0, 0.0, 0.0]
     with pytest.raises(ValueError, match=message):
         own_domain(**(good | changes))
+
+
+def _path(steps, rng, **changes):
+    none = np.zeros((steps, 2))
+    return Trajectory(**({"phi": none, "reward": np.zeros(steps), "phi_next": none, "phi_next_expected": none,
+                          "ends": np.zeros(steps, dtype=bool)} | changes))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"name": 3}, r"^name is 3; it should be a str$"),
+        ({"problem": np.eye(2)}, r"^problem is array.* a LinearPrediction$"),
+        ({"theta0": [0.0]}, r"^theta0 has shape \(1,\); it should have shape \(2,\)$"),
+        ({"theta0": [np.nan, 0.0]}, r"^theta0 is nan at \(0,\)"),
+        ({"sampler": None}, r"^sampler is None; it should be a function$"),
+        ({"sampler": lambda steps: None}, r"^sampler takes \(steps\); it should take \(steps, rng\)$"),
+    ],
+)
+def test_a_plain_domain_names_what_it_refuses(changes, told):
+    with pytest.raises(ValueError, match=told):
+        Domain(**({"name": "x", "problem": two_state(0.9).problem, "theta0": [0, 0], "sampler": _path} | changes))
+
+
+@pytest.mark.parametrize(
+    ("sampler", "told"),
+    [
+        (lambda steps, rng: None, r"^sampler returned None; it should return a Trajectory$"),
+        (lambda steps, rng: _path(steps - 1, rng), r"^sampler returned phi .* float64 of shape \(4, 2\)$"),
+        (partial(_path, reward=np.zeros((4, 1))), r"^sampler returned reward .* float64 of shape \(4,\)$"),
+        (partial(_path, reward=[0.0] * 4), r"^sampler returned reward .* float64 of shape \(4,\)$"),
+        (partial(_path, phi_next=np.zeros((4, 2), dtype=int)), r"^sampler returned phi_next .* float64 of shape"),
+        (partial(_path, phi_next_expected=np.zeros((4, 3))), r"^sampler returned phi_next_expected .* of shape"),
+        (partial(_path, reward=np.full(4, np.nan)), r"^sampler returned reward with an entry that is not finite"),
+        (partial(_path, ends=np.zeros(4)), r"^sampler returned ends .* bool of shape \(4,\)$"),
+        (partial(_path, ends=np.zeros(3, dtype=bool)), r"^sampler returned ends .* bool of shape \(4,\)$"),
+        (partial(_path, ends=[False] * 4), r"^sampler returned ends .* bool of shape \(4,\)$"),
+    ],
+)
+def test_what_a_sampler_gets_wrong_is_no_divergence(sampler, told):
+    domain = Domain("x", two_state(0.9).problem, [0.0, 0.0], sampler)
+    setting = PredictionSetting(domain, lam=0.5, alpha=0.1, eta=1.0, steps=4, kept=2)
+    for ask in (lambda: domain.trajectory(4, np.random.default_rng(0)), lambda: run_prediction(setting, 1, seed=0)):
+        with pytest.raises(ValueError, match=told):
+            ask()
+    assert len(replace(domain, sampler=_path).trajectory(4, np.random.default_rng(0))) == 4
+
+
+def test_the_first_weights_are_the_domains_own():
+    given = np.ones(2)
+    domain = Domain("x", two_state(0.9).problem, given, _path)
+    given[:] = 7.0
+    np.testing.assert_array_equal(domain.theta0, [1.0, 1.0])
+    assert not domain.theta0.flags.writeable

@@ -245,6 +245,7 @@ def test_the_error_of_a_coin_is_the_distance_of_its_mean() -> None:
     [
         *((name, 1.0, f"returned {name!r}, which") for name in ("what", "key", "run", "setting")),
         ("x", np.ma.array([1.0, 2.0], mask=[False, True]), "returned .x. with masked entries; expected"),
+        ("x", [[1.0], [1.0, 2.0]], r"returned .x. \[\[1\.0\], \[1\.0, 2\.0\]\]; expected numbers or an array"),
         *(("diverged", value, "returned diverged .+; expected True or False") for value in ("no", 2.5, None, [0, 2])),
     ],
 )

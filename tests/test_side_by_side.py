@@ -8,6 +8,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gqlib._validate import Diverged
+from gqlib.control.agent import Agent, TileCoder
 from gqlib.control.gym import DivergedPlay, Interrupted, play
 from gqlib.control.vector import play_side_by_side
 
@@ -273,3 +274,21 @@ def test_a_last_state_that_is_no_number_is_the_environments_error(mode):
     told = r"returned the state array\(\[nan.+ in episode 0 \(from 0\), after 3 steps; it should be finite"
     with pytest.raises(ValueError, match=told):
         play_side_by_side(envs, [Scripted(0)], 2, seed=0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_environments_may_write_their_states_into_one_array(mode):
+    pairs = []
+    for copy in (True, False):
+        envs = SyncVectorEnv([lambda one=one: Counting(one) for one in LENGTHS], autoreset_mode=mode, copy=copy)
+        agents = [Agent(lambda state: np.eye(50) * (1.0 + state[0] % 7), np.random.default_rng(i)) for i in range(2)]
+        pairs.append((play_side_by_side(envs, agents, 6, seed=5), [agent.theta for agent in agents]))
+    assert pairs[0][0] == pairs[1][0]
+    assert np.all(pairs[0][1])
+    np.testing.assert_array_equal(pairs[0][1], pairs[1][1])
+
+
+def test_agents_have_no_more_actions_than_their_environments():
+    agents = [Agent(TileCoder([0.0], [1.0], 51, size=64), np.random.default_rng(i)) for i in range(2)]
+    with pytest.raises(ValueError, match=r"^agent has features for 51 actions; env has 50 of them$"):
+        play_side_by_side(vectorised(MODES[0]), agents, 1, seed=0)

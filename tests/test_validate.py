@@ -78,12 +78,18 @@ def test_flags_functions_paths_and_choices():
     assert refused(check.flag, 1) == "x is 1; it should be True or False"
     assert check.function("x", len) is len
     assert refused(check.function, 1) == "x is 1; it should be a function"
+    assert check.takes("x", divmod, "a", "b") is divmod
+    assert check.takes("x", lambda a, b=0: a, "a", "b")(1) == 1
+    assert refused(check.takes, 1) == "x is 1; it should be a function"
+    assert refused(check.takes, lambda a: a, "a", "b") == "x takes (a); it should take (a, b)"
+    assert refused(check.takes, lambda a, b: a, "a") == "x takes (a, b); it should take (a)"
     assert check.path("x", "a/b") == check.path("x", Path("a/b")) == Path("a/b")
     for wrong in (1, "a\0b", b"a"):
         assert refused(check.path, wrong) == f"x is {wrong!r}; it should be a path"
     assert check.choice("x", "b", ("a", "b")) == "b"
     for wrong in ("c", 1, ["a"]):
         assert refused(check.choice, wrong, ("a", "b")) == f"x is {wrong!r}; it should be one of 'a', 'b'"
+    assert refused(lambda *a: check.choice(*a, others="a path"), 1, "a") == "x is 1; it should be one of 'a', or a path"
     check.instance("x", 1, str, int)
     assert refused(check.instance, 1, str, list) == "x is 1; it should be a str or list"
     assert refused(check.instance, 1, Exception) == "x is 1; it should be an Exception"

@@ -20,7 +20,7 @@ from gqlib import _validate as check
 from gqlib import seeds
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array, Diverged
-from gqlib.control._answers import first_state, not_a_step, plain
+from gqlib.control._answers import first_state, fitting, kept, not_a_step, plain, single
 from gqlib.control._budget import planned
 from gqlib.control.agent import Agent
 from gqlib.control.features import Coder, TableCoder, TileCoder
@@ -236,14 +236,6 @@ def _able(agent: Any, needed: Sequence[str]) -> None:
         raise ValueError(f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has")
 
 
-def _single(env: Any) -> None:
-    if not hasattr(env, "reset") or not hasattr(env, "step"):
-        raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
-    if hasattr(env, "single_action_space"):
-        side = "gqlib.control.vector.play_side_by_side takes many"
-        raise ValueError(f"env is {check.brief(env)}; it should be one environment ({side})")
-
-
 def play(
     env: Any,
     agent: Agent,
@@ -266,6 +258,8 @@ def play(
         Stop after this many episodes.
     seed : int
         For the environment's first reset.
+    learn : bool
+        If False, the agent is not changed, and follows its greedy policy.
     steps : int, optional
         Stop after this many steps; an episode that is then under way has been learnt from, and is not counted.
     callback : callable, optional
@@ -298,9 +292,9 @@ def play(
     """
     check.flag("learn", learn)
     _able(agent, ("act", "learn", "end_episode") if learn else ("greedy",))
-    _single(env)
+    single(env)
     return _played(env, agent if learn else None, agent.act if learn else agent.greedy, episodes, seed, steps,
-                   callback, progress)  # fmt: skip
+                   callback, progress, fitting(env, agent))  # fmt: skip
 
 
 def evaluate(
@@ -325,6 +319,8 @@ def evaluate(
     policy : {"greedy", "epsilon-greedy", "random"} or callable
         What to follow: the agent's greedy policy, its behaviour with the ε of now, any action with the same
         probability, or a function from a state to an action.
+    progress : bool, optional
+        As in `play`.
 
     Examples
     --------
@@ -334,7 +330,7 @@ def evaluate(
     np.True_
     """
     check.integer("seed", seed, low=0)
-    _single(env)
+    single(env)
     choose: Callable[[Any], int]
     rng = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=(seeds.GYM_EXPLORATION,)))
     if callable(policy):
@@ -356,7 +352,8 @@ def evaluate(
             explore, which = rng.random(2).tolist() if epsilon else (1.0, 0.0)
             return int(which * len(agent.values(state))) if explore < epsilon else agent.greedy(state)
 
-    return _played(env, None, choose, episodes, seed, None, None, progress)
+    return _played(env, None, choose, episodes, seed, None, None, progress,
+                   fitting(env, agent if isinstance(policy, str) else None))  # fmt: skip
 
 
 def _played(
@@ -368,24 +365,27 @@ def _played(
     steps: int | None,
     callback: Any,
     progress: bool | None,
+    actions: float,
 ) -> Played:
-    """The loop: what `choose` does is learnt from where there is a learner."""
+    """The loop: what `choose` does, one of so many actions, is learnt from where there is a learner."""
     seed = check.integer("seed", seed, low=0)
     if progress is not None:
         check.flag("progress", progress)
     budget, total = planned(episodes, steps, callback)
     log, taken, counts_steps, under_way = _Log(), 0, budget.steps <= budget.episodes, False
-    step, advanced = env.step, getattr(learner, "_advance", None)
+    step, advanced, limited = env.step, getattr(learner, "_advance", None), actions < float("inf")
     coded = isinstance(getattr(learner, "features", None), Coder)  # and a coder refuses a state, at no cost
     next_state: Any = 0  # none yet
     try:
         with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
             while not budget.over(len(log.returns), taken):
-                state = first_state(env.reset(seed=None if log.returns else seed))
+                state = kept(first_state(env.reset(seed=None if log.returns else seed)))
                 _hold(env, state, 0.0, log)
                 under_way = True
                 action, ended, cut = choose(state), False, False
                 while not (ended or cut) and taken < budget.steps:
+                    if limited and action >= actions:
+                        raise ValueError(f"features have a row for action {action}; env has actions below {actions}")
                     answer = step(action)
                     try:
                         next_state, reward, ended, cut, _ = answer
@@ -395,6 +395,7 @@ def _played(
                         raise not_a_step(answer) from None
                     if not (coded and reward - reward == 0.0):
                         _hold(env, next_state, reward, log, 1)
+                    next_state = kept(next_state)
                     if advanced is not None:
                         next_action = advanced(state, action, reward, next_state, terminated=bool(ended))
                     else:

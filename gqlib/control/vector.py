@@ -13,6 +13,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib._validate import Diverged
+from gqlib.control._answers import fitting, kept
 from gqlib.control.agent import Agent
 from gqlib.control.gym import DivergedPlay, Played, _able, _hold, _Log, _with_episodes
 from gqlib.fast._sound import finite
@@ -63,6 +64,7 @@ def play_side_by_side(
         raise ValueError(f"agents is {check.brief(agents)}; it should hold {count} different agents")
     for agent in agents:
         _able(agent, ("act", "learn", "end_episode", "greedy"))
+        fitting(envs, agent)
     seed, episodes = check.integer("seed", seed, low=0), check.integer("episodes", episodes, low=1)
     check.room("episodes", episodes, episodes)
     mode = envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
@@ -70,7 +72,7 @@ def play_side_by_side(
         raise ValueError(f"envs has autoreset mode {mode}; it should start episodes in the next step or the same")
     choose = [agent.act if check.flag("learn", learn) else agent.greedy for agent in agents]
     logs = [_Log() for _ in agents]
-    states = list(iterate(envs.observation_space, envs.reset(seed=seed)[0]))
+    states = [kept(state) for state in iterate(envs.observation_space, envs.reset(seed=seed)[0])]
     actions, begins = [act(state) for act, state in zip(choose, states, strict=True)], [False] * count
     lost: dict[int, Diverged] = {}
 
@@ -80,7 +82,7 @@ def play_side_by_side(
     try:
         while any(map(busy, range(count))):
             seen, rewards, ended, cut, info = envs.step(np.array(actions))
-            arrived = list(iterate(envs.observation_space, seen))
+            arrived = [kept(state) for state in iterate(envs.observation_space, seen)]
             sound = finite(seen) and finite(rewards)
             for i, (agent, log) in enumerate(zip(agents, logs, strict=True)):
                 if not busy(i):

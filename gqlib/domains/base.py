@@ -49,6 +49,15 @@ class Trajectory(ByValue):
 class Domain(ByValue):
     """A prediction domain: `problem` is exact, `trajectory(steps, rng)` is a sample of it.
 
+    Parameters
+    ----------
+    name : str
+    problem : LinearPrediction
+    theta0 : array_like, (d,)
+        The first weights.
+    sampler : callable
+        ``sampler(steps, rng)`` returns a `Trajectory` of so many steps.
+
     Examples
     --------
     >>> from gqlib.domains import two_state
@@ -66,17 +75,46 @@ class Domain(ByValue):
     theta0: Array
     sampler: Callable[[int, np.random.Generator], Trajectory] = field(compare=False)
 
+    def __post_init__(self) -> None:
+        check.instance("name", self.name, str)
+        check.instance("problem", self.problem, LinearPrediction)
+        object.__setattr__(self, "theta0", check.frozen(check.array("theta0", self.theta0, (self.problem.d,))))
+        check.takes("sampler", self.sampler, "steps", "rng")
+
     def trajectory(self, steps: int, rng: np.random.Generator) -> Trajectory:
-        """A trajectory of `steps` steps; every random number comes from `rng`."""
+        """A trajectory of `steps` steps; every random number comes from `rng`.
+
+        Raises
+        ------
+        ValueError
+            Also where `sampler` returns something else than finite arrays for so many steps.
+        """
         steps = check.integer("steps", steps, low=1)
         check.room("steps", steps, 4 * self.problem.d * steps)
-        return self.sampler(steps, check.generator("rng", rng))
+        path = self.sampler(steps, check.generator("rng", rng))
+        _check_path(path, steps, self.problem.d)
+        return path
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.problem!r})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.name)}</p>{self.problem._repr_html_()}"
+
+
+def _check_path(path: Trajectory, steps: int, d: int) -> None:
+    """Refuse what a sampler must not return: what is no number there would pass for a learner that diverges."""
+    if not isinstance(path, Trajectory):
+        raise ValueError(f"sampler returned {check.brief(path)}; it should return a Trajectory")
+    shapes = {"phi": (steps, d), "phi_next": (steps, d), "phi_next_expected": (steps, d), "reward": (steps,)}
+    for name, shape in shapes.items():
+        given = getattr(path, name)
+        if not isinstance(given, np.ndarray) or given.dtype != np.float64 or given.shape != shape:
+            raise ValueError(f"sampler returned {name} {check.brief(given)}; it should be float64 of shape {shape}")
+        if not np.isfinite(given).all():
+            raise ValueError(f"sampler returned {name} with an entry that is not finite; every entry should be")
+    if not isinstance(path.ends, np.ndarray) or path.ends.dtype != np.bool_ or path.ends.shape != (steps,):
+        raise ValueError(f"sampler returned ends {check.brief(path.ends)}; it should be bool of shape ({steps},)")
 
 
 def sample_chain(chain: Array, start: Array, steps: int, rng: np.random.Generator) -> np.typing.NDArray[np.intp]:

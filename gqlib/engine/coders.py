@@ -235,7 +235,7 @@ class Features:
     active: int = 1
 
     def __post_init__(self) -> None:
-        if not is_jitted(check.function("fill", self.fill)) and COMPILED:
+        if not is_jitted(check.takes("fill", self.fill, "data", "state", "out")) and COMPILED:
             raise ValueError("fill is a plain function; it should be compiled by numba.njit")
         object.__setattr__(self, "size", check.integer("size", self.size, low=1, high=LARGEST_P))
         object.__setattr__(self, "active", check.integer("active", self.active, low=1, high=min(self.size, 1024)))

@@ -73,7 +73,7 @@ class Environment(ByValue):
     observe : compiled function
         What `Tiles` sees of a state; the state itself by default.
     data : tuple
-        Handed to every function.
+        Handed to every function. Each run has arrays of its own: what it writes there, no other run sees, nor do you.
     max_steps : int
         Where episodes are cut off, unless a run says otherwise.
     name : str
@@ -117,8 +117,10 @@ class Environment(ByValue):
         return f"Environment({self.name!r}, {self.actions} actions, {features}, at most {self.max_steps} steps)"
 
     def __post_init__(self) -> None:
-        for name in ("start", "step", "observe"):
-            if not is_jitted(check.function(name, getattr(self, name))) and COMPILED:
+        called = {"start": ("data", "stream"), "step": ("data", "state", "action", "stream"),
+                  "observe": ("data", "state")}  # fmt: skip
+        for name, arguments in called.items():
+            if not is_jitted(check.takes(name, getattr(self, name), *arguments)) and COMPILED:
                 raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
         object.__setattr__(self, "actions", check.integer("actions", self.actions, low=1, high=64))
         object.__setattr__(self, "max_steps", check.integer("max_steps", self.max_steps, low=1, high=check.ROOM))

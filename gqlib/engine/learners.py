@@ -90,8 +90,9 @@ class Learner:
         return f"Learner({self.after.__name__.strip('_')}, {', '.join(words + ['here'] * self.here)})"
 
     def __post_init__(self) -> None:
-        for name in ("begin", "before", "after"):
-            if not is_jitted(check.function(name, getattr(self, name))) and COMPILED:
+        step = ("memory", "seen", "rates")
+        for name, arguments in {"begin": ("rates",), "before": step, "after": step}.items():
+            if not is_jitted(check.takes(name, getattr(self, name), *arguments)) and COMPILED:
                 raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
         for name in ("gradient", "ridge", "here"):
             check.flag(name, getattr(self, name))

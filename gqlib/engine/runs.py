@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Any, Literal
@@ -112,11 +112,11 @@ class EngineSetting(SigmaFields, Setting):
 
     def __post_init__(self) -> None:
         if not isinstance(self.environment, Environment):
-            _name("environment", self.environment, tuple(ENVIRONMENTS))
+            _name("environment", self.environment, tuple(ENVIRONMENTS), "'module:function', or an Environment")
         elif tuple(self.options):
             raise ValueError(f"options is {check.brief(self.options)}; an environment that is made already has none")
         if not isinstance(self.learner, Learner):
-            _name("learner", self.learner, tuple(LEARNERS))
+            _name("learner", self.learner, tuple(LEARNERS), "'module:name', or a Learner")
         # What comes back from JSON is a list of lists.
         try:
             options = tuple(sorted((str(name), _frozen(value)) for name, value in self.options))
@@ -189,10 +189,10 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def _name(name: str, value: Any, known: tuple[str, ...]) -> None:
+def _name(name: str, value: Any, known: tuple[str, ...], others: str) -> None:
     """Refuse what is neither one of a few names nor ``module:name``."""
     if not isinstance(value, str) or ":" not in value:
-        check.choice(name, value, known)
+        check.choice(name, value, known, others=others)
 
 
 def _import(name: str, path: str) -> Any:
@@ -323,8 +323,11 @@ def run_setting(
     limit = environment.max_steps if setting.max_steps is None else setting.max_steps
     found = []
     for number in range(first_run, first_run + runs):
-        found.append(one(setting, environment, learner, limit, seed, number))
+        own = replace(environment, data=_apart(environment.data))  # what a run writes there, no other run reads
+        found.append(one(setting, own, learner, limit, seed, number))
         outcome, episode, step = found[-1][2]
+        if outcome == LOST:
+            _fits(environment, seed, number)
         if outcome in TOLD:
             where = f"in run {number}, episode {episode} (both from 0), after {step} steps"
             raise ValueError(TOLD[outcome].format(name=environment.name, where=where))
@@ -335,6 +338,16 @@ def run_setting(
         signed[row, episode:], returns[row, episode:] = -limit, np.nan
     theta, omega = (np.array([row[i] for row in found]) for i in (3, 4))
     return EngineResult(setting, np.abs(signed), returns, signed < 0, diverged, theta, omega)
+
+
+def _apart(data: Any) -> Any:
+    """The same data, with arrays of its own wherever compiled code could write to them."""
+    if isinstance(data, np.ndarray) and data.flags.writeable:
+        return data.copy(order="K")
+    if isinstance(data, tuple):
+        parts = tuple(map(_apart, data))
+        return type(data)(*parts) if hasattr(data, "_fields") else parts
+    return data
 
 
 def engine_runs(setting: EngineSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
@@ -446,6 +459,15 @@ def _rehearse(environment: Environment, seed: int, run: int) -> None:
     if kinds[0] is not kinds[1] or np.shape(state) != np.shape(answer[0]):
         states = f"{check.brief(answer[0])} after {check.brief(state)}"
         raise ValueError(f"step returned the state {states}; both should be of the same type and size")
+
+
+def _fits(environment: Environment, seed: int, run: int) -> None:
+    """Refuse a box with more or fewer dimensions than a state has."""
+    if isinstance(environment.coder, Tiles):
+        seen = _seen(environment, environment.start(environment.data, streams_of(seed, run)[0]))
+        if np.shape(seen) != np.shape(environment.coder.low):
+            told = f"coder of {environment.name!r} has no place for the state {check.brief(seen)}"
+            raise ValueError(f"{told}; a state should have as many entries as its box, {len(environment.coder.low)}")
 
 
 def _seen(environment: Environment, state: Any) -> Any:

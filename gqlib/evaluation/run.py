@@ -164,6 +164,9 @@ def run_prediction(
     ----------
     setting : PredictionSetting
         On a domain of the paper, or on any other.
+    runs, seed : int
+    first_run : int
+        The number of the first run: runs 0 to 9 in one call, or 0 to 4 and 5 to 9 in two, are the same to the bit.
     engine : {"fast", "reference"}
         Compiled, or step by step through the functions that read like the paper (equal up to rounding).
 

@@ -87,11 +87,11 @@ class PredictionSetting(SigmaFields, Setting):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
-            _name("domain", self.domain, tuple(DOMAINS))
+            _name("domain", self.domain, tuple(DOMAINS), "'module:function', or a Domain, as own_domain returns")
         elif tuple(self.options):
             raise ValueError(f"options is {check.brief(self.options)}; a domain that is made already should have none")
         if isinstance(self.learner, str):
-            _name("learner", self.learner, LEARNERS)
+            _name("learner", self.learner, LEARNERS, "'module:name', or a Learner of gqlib.fast.own")
         else:
             from gqlib.fast.own import Learner
 
@@ -163,10 +163,10 @@ class PredictionSetting(SigmaFields, Setting):
         return np.arange(self.kept + 1) * (self.steps // self.kept)
 
 
-def _name(name: str, value: Any, known: tuple[str, ...]) -> None:
+def _name(name: str, value: Any, known: tuple[str, ...], others: str) -> None:
     """Refuse what is neither one of a few names nor ``module:name``."""
     if not isinstance(value, str) or ":" not in value:
-        check.choice(name, value, known)
+        check.choice(name, value, known, others=others)
 
 
 def _import(name: str, path: str) -> Any:

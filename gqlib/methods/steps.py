@@ -251,10 +251,18 @@ def run_method(
     ----------
     task : gqlib.methods.task.Task, or a list of them
         One for all runs, or one for each: then they share the chain and differ in features.
+    method : Method
+        One of `gqlib.methods.METHODS`, or one of your own.
     walks : Walks
         From `Task.walks`.
     lam : float
         λ; for ABTD ζ.
+    alphas : array_like, (alphas,)
+        Step sizes of θ, none negative; each runs on every walk. Least squares has none, and gives the same for all.
+    eta : float
+        The step size of ω divided by that of θ, where there is an ω.
+    every : int
+        θ is kept after so many steps, and again; what is left of a walk after the last of them is not seen.
 
     Examples
     --------
@@ -280,6 +288,8 @@ def run_method(
         raise ValueError(f"task holds {len(tasks)}; it should hold one, or one for each of {runs} runs on one chain")
     every = check.integer("every", every, low=1, high=steps)
     sizes = check.array("alphas", alphas, (None,))[:, None, None]
+    if (sizes < 0).any():
+        raise ValueError(f"alphas is {check.brief(alphas)}; no entry should be negative")
     eta, lam = check.scalar("eta", eta, low=0.0), check.scalar("lam", lam, low=0.0, high=1.0)
     c, _ = coefficients(first, method, lam)
     reach = 1.0 if method.trace == "abtd" else lam

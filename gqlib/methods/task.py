@@ -91,7 +91,7 @@ class Task:
         check.instance("name", name, str)
         check.instance("mdp", mdp, FiniteMDP)
         self.name, self.mdp, self.on = name, mdp, check.choice("on", on, KINDS)
-        self.mu, self.pi = mdp.policy(mu, "mu"), mdp.policy(pi, "pi")
+        self.mu, self.pi = check.frozen(mdp.policy(mu, "mu")), check.frozen(mdp.policy(pi, "pi"))
         actions, pairs = mdp.n_actions, mdp.n_states * mdp.n_actions
         rows = check.array("features", features, (mdp.n_states if on == "states" else pairs, None))
         per_pair = np.repeat(rows, actions, axis=0) if on == "states" else rows
@@ -101,7 +101,7 @@ class Task:
         self.problem = problem
         self.rho = check.frozen(importance_ratios(self.mu, self.pi).ravel())
         self.chain, self.xi, self.phi, self.gamma = problem.p_mu, problem.xi, problem.features, problem.gamma
-        self.n, self.d, self.basis, self.M = problem.n, problem.d, problem.row_basis, problem.M
+        self.n, self.d, self.basis, self.M = problem.n, problem.d, problem.row_basis, check.frozen(problem.M)
         self.rewards = check.frozen(np.where(np.repeat(mdp.is_terminal, actions), 0.0, mdp.rewards.ravel()))
         per_state = self.phi.reshape(mdp.n_states, actions, -1)
         expected = np.repeat(np.einsum("sa,sad->sd", self.pi, per_state), actions, axis=0)

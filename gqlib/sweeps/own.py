@@ -170,7 +170,10 @@ def _returned(setting: OwnSetting, name: Any, value: Any) -> NDArray[Any]:
         raise SweepError(f"{setting!r} returned {name!r}, which the result has already; expected another name")
     if np.ma.is_masked(value):
         raise SweepError(f"{setting!r} returned {name!r} with masked entries; expected numbers, or NaN")
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise SweepError(f"{setting!r} returned {name!r} {check.brief(value)}; expected numbers or an array") from None
     if name == "diverged" and not (array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all()):
         raise SweepError(f"{setting!r} returned diverged {check.brief(value)}; expected True or False")
     return array
