@@ -162,6 +162,8 @@ def test_the_version_follows_the_source_but_not_its_comments(tmp_path: Path, mon
         (drift, {**GRID, "steps": [np.zeros(2)]}, "^steps is array.+it should be a finite number, a text, None"),
         (sweep_tasks.anything, {"key": [1]}, "a field is called 'key'; it should be a name of Python's other than"),
         (sweep_tasks.anything, {"lambda": [1]}, "a field is called 'lambda'"),
+        (sweep_tasks.anything, {"__weakref__": [1]}, "a field is called '__weakref__'"),
+        (sweep_tasks.anything, {"__dict__": [None]}, "a field is called '__dict__'"),
     ],
 )  # fmt: skip
 def test_refusals_name_what_is_wrong(function: Any, grid: Any, message: str) -> None:

@@ -112,7 +112,8 @@ def _remade(function: str, fields: dict[str, Any]) -> OwnSetting:
 def _kind(names: tuple[str, ...]) -> Any:
     """The class of settings with these fields; a file knows it by the name of `own_setting`."""
     for name in names:
-        if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN:
+        pythons = name.startswith("__") and name.endswith("__")  # such as __dict__, which holds all the others
+        if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN or pythons:
             raise ValueError(f"a field is called {name!r}; it should be a name of Python's other than {sorted(_TAKEN)}")
     kind = make_dataclass("own_setting", [(name, Any) for name in names], bases=(OwnSetting,), frozen=True, repr=False)
     kind.__module__ = __name__
