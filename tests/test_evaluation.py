@@ -1,12 +1,13 @@
 """Prediction settings, the paper's measures, and what they mean."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
-from gqlib.domains import baird_star, boyan_chain, cart_pole
+from gqlib._objects import html_table
+from gqlib.domains import baird_star, boyan_chain, cart_pole, two_state
 from gqlib.domains.base import Trajectory
 from gqlib.evaluation import PredictionSetting, run_prediction
 from gqlib.evaluation.grids import GridSetting
@@ -285,6 +286,35 @@ def test_on_policy_all_learners_solve_one_problem(lam):
     np.testing.assert_allclose(target.b(0.0, lam), own.b(0.3, lam), atol=1e-12)
     np.testing.assert_array_equal(target.p_trace, own.p_trace)
     assert (own.p_trace != own.p_pi).any()
+
+
+def test_a_domain_that_says_nothing_of_its_features_is_read_literally():
+    """Of states, without P^π: what weights by ρ has no problem to be measured by there."""
+    with pytest.raises(ValueError, match=r"^learner is 'tdc'; it should go with reading 'expected' or with pairs"):
+        measured_problem(PredictionSetting(two_state(0.9), learner="tdc"))
+    assert measured_problem(PredictionSetting(two_state(0.9), sigma=0.25))[1] == 0.25
+
+
+def test_a_result_as_a_table_has_the_errors_of_a_domain_that_knows_them():
+    """Of two runs; where one is lost there is no mean, and no interval."""
+    told = [
+        ("domain", boyan_chain(reading="expected").name),
+        ("learner", "gq"),
+        ("runs", "2"),
+        ("steps of each", "1,000"),
+    ]
+    setting = PredictionSetting("boyan_chain", (("reading", "expected"),), kept=1)
+    found = run_prediction(setting, 2, seed=0)
+    (first, one), (_, other) = found.error()
+    mean, half = (one + other) / 2.0, 12.7062047362 * abs(one - other) / 2.0  # Student's t with one degree of freedom
+    errors = [("error at the start", f"{first:.4g}"), ("mean error at the end", f"{mean:.4g}")]
+    rows = [*told, ("diverged runs", "0"), *errors, ("its 95% interval", f"{mean - half:.4g} to {mean + half:.4g}")]
+    assert found._repr_html_() == html_table("PredictionResult", rows)
+    lost = replace(found, theta=found.theta * [[[1.0]], [[np.nan]]], diverged_at=np.array([-1, 7]))
+    rows = [*told, ("diverged runs", "1"), errors[0], ("mean error at the end", "nan")]
+    assert lost._repr_html_() == html_table("PredictionResult", rows)
+    bare = run_prediction(PredictionSetting(two_state(0.9), alpha=0.0, steps=1, kept=1), 1, seed=0)
+    assert "error" not in bare._repr_html_()
 
 
 def test_lstd_is_prepared_once_and_does_not_depend_on_step_sizes():
