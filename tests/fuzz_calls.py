@@ -237,6 +237,11 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "symbolic.pair_chain": {"transitions": [[["1/3", "2/3"]], [[1, 0]]], "policy": [[1], [1]]},
     "symbolic.twin": {"problem": lambda: gqlib.domains.two_state(0.75).problem, "gamma": None},
     "symbolic.to_array": {"values": {}},
+    "domains.base.Domain": {
+        "problem": lambda: OBJECTS["Domain"]().problem,
+        "theta0": np.array([2.0, 0.0]),
+        "sampler": lambda: OBJECTS["Domain"]().sampler,
+    },
     "domains.boyan_chain.boyan_chain": {"end": "absorb"},
     "domains.episodes.Episode": dict.fromkeys(("states", "actions"), np.array([0, 1, 1, 0])) | {"rewards": np.ones(3)},
     "domains.episodes.sample_episode": {"mdp": by("mdp.FiniteMDP", gamma=1.0, terminal=[1])},
@@ -417,6 +422,10 @@ LEFT_OUT = {
     **{
         f"gqlib.domains.finite.{name}": "inner steps of the domains, on records that they fill in"
         for name in ("Chain", "Chain.walk", "Tables.trajectory", "build")
+    },
+    **{
+        f"gqlib.domains.{name}": "a Domain with records that its own function fills in; what it shares is Domain's"
+        for name in ("cart_pole.CartPole", "finite.FiniteDomain")
     },
 }
 
