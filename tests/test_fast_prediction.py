@@ -125,6 +125,17 @@ def test_tdc_is_gq_where_there_is_one_policy():
     np.testing.assert_allclose(gq.theta, tdc.theta, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("learner", ["gq", "semi-gradient", "tdc", "gtd2"])
+def test_the_first_weights_stay_the_callers_and_serve_every_step_size(learner):
+    domain = boyan_chain()
+    path, first = fast.trajectory(domain, 60, 3, 0), np.array([1.0, 2.0, 3.0, 4.0])
+    learn = fast.prepared(path, np.full(60, 0.5), first, learner=learner, pairs=False, lam=0.5, gamma=0.9, every=20)
+    (one, _), (_, _), (again, _) = learn(0.1, 0.1), learn(0.2, 0.1), learn(0.1, 0.1)
+    assert first.tolist() == [1.0, 2.0, 3.0, 4.0] == one[0].tolist()
+    np.testing.assert_array_equal(one, again)
+    assert (one[-1] != first).any()
+
+
 def test_runs_do_not_depend_on_how_they_are_cut():
     chosen = setting("boyan_chain", "expected")
     together = run_prediction(chosen, 4, seed=8)
