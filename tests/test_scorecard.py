@@ -205,7 +205,7 @@ def test_the_headline_counts_and_does_not_claim_more_than_the_register():
     assert f"In all, {kept} of {len(judged)} claims stand as they are, and {len(mended)} with a correction" in text
     told = re.findall(r"(\d+) (slip|formula|hypothes[ei]s)s? \(", text)
     assert [int(number) for number, _ in told] == [mended.count(weight) for weight in WEIGHTS]
-    told = re.search(r"(\w+) claims? w\w+ reproduced, (\w+) w\w+ not, and (\w+) cannot be settled", text).groups()
+    told = re.search(r"(\w+) claims? w\w+ reproduced, (\w+) failed to be, and (\w+) cannot be settled", text).groups()
     small = {"none": 0, **{word: number for number, word in enumerate(scorecard.NUMBERS)}}
     verdicts = [claim.verdict for claim in judged]
     expected = [verdicts.count(verdict) for verdict in ("reproduced", "not reproduced", "underspecified")]
