@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains import baird_star, boyan_chain, cart_pole
-from gqlib.domains.finite import Chain
+from gqlib.domains.finite import Chain, WeightedTrajectory
 from gqlib.evaluation import PredictionSetting, histories, run_prediction
 from gqlib.fast import _prediction as kernel
 from gqlib.fast import prediction as fast
@@ -134,6 +134,16 @@ def test_the_first_weights_stay_the_callers_and_serve_every_step_size(learner):
     assert first.tolist() == [1.0, 2.0, 3.0, 4.0] == one[0].tolist()
     np.testing.assert_array_equal(one, again)
     assert (one[-1] != first).any()
+
+
+@pytest.mark.parametrize("learner", ["gq", "semi-gradient", "tdc"])
+def test_a_weight_that_is_no_number_has_diverged(learner):
+    """Where a value overflows on both sides of the error, the first step leaves NaN and no large weight."""
+    phi, none = np.full((2, 1), 1e300), np.zeros(2)
+    path = WeightedTrajectory(phi, none, phi, phi, none.astype(bool), np.ones(2))
+    learn = fast.prepared(path, none, np.array([1e10]), learner=learner, pairs=False, lam=0.5, gamma=1.0, every=1)
+    kept, step = learn(0.1, 0.1)
+    assert (step, kept[0, 0], np.isnan(kept[1:]).all()) == (1, 1e10, True)
 
 
 def test_runs_do_not_depend_on_how_they_are_cut():
