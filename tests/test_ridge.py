@@ -150,7 +150,7 @@ def test_refusals():
 
 @pytest.mark.parametrize("growth", [1e-3, 1e-4, 3e-5, 1e-5])
 def test_a_crossing_far_beyond_the_size_of_a_is_found(growth):
-    """A = [[g, 1], [-1, g]], M = I, η = 1: slowly unstable, so that it takes a ridge of about 1/g to undo the damping."""
+    """A = [[g, 1], [-1, g]], M = I, η = 1: unstable, but it takes a ridge of about 1/g to show it."""
     a, m = np.array([[growth, 1.0], [-1.0, growth]]), np.eye(2)
     ((low, high),) = kappa_windows(a, m, 1.0)
     assert (low, high) == (0.0, pytest.approx(1.0 / growth, rel=1e-2))
