@@ -131,8 +131,8 @@ def kappa_crossings(a: ArrayLike, m: ArrayLike, eta: float) -> Array:
     roots = roots[np.isfinite(roots)]
     real = (np.abs(roots.imag) < np.sqrt(EPS) * np.abs(roots)) & (roots.real > 0.0)
     knots = np.unique(np.concatenate([np.linalg.norm(a, 2) * GRID, roots.real[real]]))
-    # One point inside each piece between neighbours: there the sign is constant.
-    points = np.concatenate([[0.0], np.sqrt(knots[1:]) * np.sqrt(knots[:-1])])
+    # One point inside each piece between neighbours and one beyond the last: there the sign is constant.
+    points = np.concatenate([[0.0], np.sqrt(knots[1:]) * np.sqrt(knots[:-1]), 2.0 * knots[-1:]])
     return sign_changes(lambda kappa: _abscissa(constant + kappa * slope), points, _noise(constant, slope, points))
 
 

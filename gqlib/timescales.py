@@ -146,8 +146,8 @@ def eta_crossings(problem: LinearPrediction, sigma: float, lam: float) -> Array:
 
     grid = np.linalg.norm(a, 2) / np.linalg.norm(m, 2) * GRID
     knots = np.unique(np.concatenate([grid, _pair_candidates(constant, slope)]))
-    # One point inside each piece between neighbours: there the sign is constant.
-    points = np.sqrt(knots[1:] * knots[:-1])
+    # One point inside each piece between neighbours, and one beyond either end: there the sign is constant.
+    points = np.concatenate([knots[:1] / 2.0, np.sqrt(knots[1:] * knots[:-1]), 2.0 * knots[-1:]])
     size = np.linalg.norm(constant, 2) + points * np.linalg.norm(slope, 2)
     return sign_changes(abscissa, points, ROUNDING * EPS * len(constant) * size)
 

@@ -79,6 +79,15 @@ def compute(monkeypatch, futures, dask="tcp://nowhere", **options):
     return client, workers.computed([f"task {index}" for index in range(len(futures))], 2, dask)
 
 
+def test_a_client_is_opened_for_the_cluster_that_is_asked_for(monkeypatch):
+    asked = []
+    compute(monkeypatch, [])
+    opened = workers._client
+    monkeypatch.setattr(workers, "_client", lambda *arguments: asked.append(arguments) or opened())
+    assert list(workers._by_cluster([], 2, "tcp://nowhere")) == []
+    assert asked == [(2, "tcp://nowhere")]
+
+
 def test_results_come_as_they_are_ready(monkeypatch):
     late = Future(["pending"] * 5 + ["finished"], [(0, {"x": 0})])
     client, outcomes = compute(monkeypatch, [[late], [arrays(1)], [arrays(2)]])

@@ -240,6 +240,7 @@ def test_values_tie_within_a_ten_billionth_and_not_beyond():
     """Which action is greedy decides every result of control: another bar would be another experiment."""
     assert tied([1.0, 1.0 + 0.9e-10]).tolist() == [0, 1]
     assert tied([1.0, 1.0 + 1.1e-10, 0.5]).tolist() == [1]
+    assert tied([-1e10, 1e10, 1e10]).tolist() == [1, 2]  # so large that a ten billionth less is the same number
     assert (DIVERGED_ABOVE, LARGEST_WEIGHT) == (1e100, 1e10)
 
 

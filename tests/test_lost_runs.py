@@ -62,6 +62,11 @@ def test_parts_are_joined_in_their_order_wherever_the_lost_ones_stand():
     assert joined([WHOLE, LOST])["told"].tolist() == ["walk", "", ""]
 
 
+def test_one_part_is_the_whole():
+    assert [joined([WHOLE])[name].tolist() for name in WHOLE] == [array.tolist() for array in WHOLE.values()]
+    assert joined([LOST])["diverged"].tolist() == [True, True]
+
+
 def test_what_is_lost_as_a_whole_or_not_at_all_is_joined_as_it_is():
     assert joined([LOST, LOST])["diverged"].tolist() == [True] * 4
     assert list(joined([LOST, LOST])) == ["diverged"]

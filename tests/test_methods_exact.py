@@ -209,13 +209,35 @@ def test_the_joint_matrix_has_the_blocks_of_the_table():
         np.testing.assert_allclose(joint_of(task, METHODS[name], given, eta), np.block(made(*turned)), atol=1e-14)
 
 
+def test_only_the_errors_of_v_trace_are_clipped():
+    mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.9)
+    task = Task("half", mdp, [[0.5, 0.5]], [[0.75, 0.25]], [[1.0]])
+    assert error_weights(task, METHODS["V-trace(λ)"]).tolist() == [1.0, 0.5]
+    assert error_weights(task, METHODS["TD(λ)"]).tolist() == [1.5, 0.5]
+
+
+@pytest.mark.parametrize("name", ["TD(λ)", "AᵀTD"])
+def test_where_nothing_is_paid_there_is_no_noise(name):
+    mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.9)
+    task = Task("nothing", mdp, [[0.5, 0.5]], [[0.75, 0.25]], [[1.0]])
+    assert increment_covariance(task, METHODS[name], 0.0).tolist() == [[0.0]]
+
+
 def test_refusals_of_means_and_noise():
     task = TASKS["continuing", "states"]
     td, etd = METHODS["TD(λ)"], METHODS["ETD(λ)"]
     given = means(task, td, 0.5)
     blank = Task("blank", task.mdp, task.mu, task.pi, np.zeros((3, 2)))
     wild = Task("wild", FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.9), [[0.5, 0.5]], [[1.0, 0.0]], [[1.0]])
+    moves = np.zeros((2, 2, 2))
+    moves[0, 0, 0] = moves[0, 1, 1] = moves[1, :, 1] = 1.0
+    staying = Task("staying", FiniteMDP(moves, np.zeros((2, 2)), 1.0, terminal=[1]), [[0.5, 0.5]] * 2,
+                   [[1.0 - 1e-9, 1e-9]] * 2, [[1.0], [0.0]], start=[1.0, 0.0])  # fmt: skip
     for call, message in (
+        (
+            lambda: means(staying, td, 1.0),
+            r"^trace carries on 1 of itself in the mean; it should be less than 1$",
+        ),
         (lambda: carried(None, [1.0]), r"^task is None; it should be a Task$"),
         (lambda: carried(task, [1.0]), r"^c has shape \(1,\); it should have shape \(6,\)$"),
         (lambda: followon(task, None), r"^method is None; it should be a Method$"),

@@ -1,5 +1,6 @@
 """How long a sweep will take, as a person would say it."""
 
+import numpy as np
 import pytest
 
 from gqlib.stats._told import told_mean
@@ -22,3 +23,12 @@ def test_a_mean_of_one_value_has_no_interval():
     assert told_mean("mean", [2.0]) == [("mean", "2")]
     assert told_mean("mean", []) == []
     assert [name for name, _ in told_mean("mean", [2.0, 3.0])] == ["mean", "its 95% interval"]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int64])
+def test_a_mean_of_numbers_of_few_digits_is_taken_in_full(kind):
+    """Squares of these are beyond what a float of 16 bits can hold, and those of others beyond one of 32."""
+    wanted = [("mean", "4e+04"), ("its 95% interval", "2.013e+04 to 5.987e+04")]
+    assert told_mean("mean", np.array([32000, 40000, 48000], dtype=kind)) == wanted
+    told = told_mean("mean", np.array([1e30, 2e30, 3e30], dtype=np.float32))
+    assert told == [("mean", "2e+30"), ("its 95% interval", "-4.841e+29 to 4.484e+30")]

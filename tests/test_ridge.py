@@ -146,3 +146,12 @@ def test_refusals():
     for singular in (np.ones((2, 2)), np.zeros((1, 1)), [[1e-320]]):
         with pytest.raises(ValueError, match=r"a is .*it should be regular"):
             safe_kappa(singular)
+
+
+@pytest.mark.parametrize("growth", [1e-3, 1e-4, 3e-5, 1e-5])
+def test_a_crossing_far_beyond_the_size_of_a_is_found(growth):
+    """A = [[g, 1], [-1, g]], M = I, η = 1: unstable, but it takes a ridge of about 1/g to show it."""
+    a, m = np.array([[growth, 1.0], [-1.0, growth]]), np.eye(2)
+    ((low, high),) = kappa_windows(a, m, 1.0)
+    assert (low, high) == (0.0, pytest.approx(1.0 / growth, rel=1e-2))
+    assert [stable(a, m, 1.0, factor * high) for factor in (0.5, 0.99, 1.01, 2.0, 100.0)] == [True, True, *[False] * 3]

@@ -98,6 +98,10 @@ def test_foreign_files_are_named(tmp_path: Path) -> None:
             with pytest.raises(DamagedFile, match=name) as caught:
                 look(name, HEADER)
             assert caught.value.path == store.path(name)
+            if name != "directory":
+                assert caught.value.reason == (
+                    "the content of the data does not match its digest (truncated, altered or foreign)"
+                )
 
 
 def test_a_whole_file_of_another_task_is_not_trusted(tmp_path: Path) -> None:
@@ -307,3 +311,20 @@ def test_what_is_unpacked_is_the_callers_to_change():
     _, arrays = unpack(pack({}, {"steps": np.arange(3)}))
     arrays["steps"] += 1
     assert arrays["steps"].tolist() == [1, 2, 3]
+
+
+def test_an_archive_that_ends_before_its_members_is_refused_with_a_reason():
+    """zipfile raises an EOFError without a word about a member that is shorter than the archive says."""
+    import hashlib
+    import io
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * 64
+        archive.writestr("header.json", "{}")
+    body = bytearray(buffer.getvalue()[:-64])
+    entry = body.rindex(b"PK\x01\x02")  # in the directory at the end, with the sizes 20 and 24 bytes further on
+    for place in (entry + 20, entry + 24):
+        body[place : place + 4] = (10_000).to_bytes(4, "little")
+    with pytest.raises(ValueError, match=r"^the data is no archive of ours: EOFError$"):
+        unpack(bytes(body) + hashlib.sha256(body).hexdigest().encode())

@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import logging
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -460,7 +461,7 @@ def test_a_store_of_the_first_edition_is_read_and_says_so(tmp_path: Path, caplog
         store.put(old.name, old.header, task.compute())
     done = run_sweep(sweep, store)
     assert (done.found, done.computed, done.former) == (4, 0, 4)
-    assert "4 tasks are read under the names of an earlier edition" in caplog.text
+    assert caplog.messages == [f"{tmp_path}: 4 tasks are read under the names of an earlier edition"]
     fresh = Store(tmp_path / "fresh")
     run_sweep(sweep, fresh)
     assert collect(sweep, store).identical(collect(sweep, fresh))
@@ -469,6 +470,10 @@ def test_a_store_of_the_first_edition_is_read_and_says_so(tmp_path: Path, caplog
 def test_workers_and_runs_are_checked(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="workers is 0"):
         run_sweep(experiment(), Store(tmp_path), workers=0)
+    done = experiment(settings=1, runs=1)
+    run_sweep(done, Store(tmp_path), workers=1)
+    with pytest.raises(ValueError, match="workers is 1025; it should be from 1 to 1024"):
+        run_sweep(done, Store(tmp_path), workers=1025)  # although nothing is left for them to do
     with pytest.raises(ValueError, match="runs is 0"):
         experiment().with_runs(0)
     assert experiment().with_runs(None) == experiment()
@@ -705,3 +710,11 @@ def test_the_time_is_estimated_from_two_tasks_per_worker_and_four_at_least(
 def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"^name is .*; it should do as the name of a file$"):
         dataclasses.replace(experiment(), name=name)
+
+
+def test_a_notebook_shows_the_fields_in_which_settings_differ() -> None:
+    settings = (Toy(0.5, length=4), Toy(0.25, length=4), Toy(0.25, length=8))
+    table = Experiment("toy", "A toy", "sweep_tasks:toy", settings, 3, 7, "1")._repr_html_()
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")]
+    assert cells[-2:] == [["scale", "0.5, 0.25"], ["length", "4, 8"]]
+    assert "delay" not in table

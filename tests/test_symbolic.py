@@ -269,6 +269,14 @@ def test_a_twin_reads_fractions_up_to_the_largest_denominator():
         symbolic.twin(None)
 
 
+@pytest.mark.parametrize("name", ["features", "p_mu", "p_pi", "rewards", "xi", "p_trace"])
+def test_what_has_no_small_fractions_is_named(name):
+    good = {"features": [[1.0]], "p_mu": [[1.0]], "p_pi": [[1.0]], "rewards": [1.0], "xi": [1.0], "p_trace": [[1.0]]}
+    problem = PredictionProblem(**good | {name: np.sqrt(0.5) * np.array(good[name])}, gamma=0.5)
+    with pytest.raises(ValueError, match=rf"^{name} is off its fractions by "):
+        symbolic.twin(problem)
+
+
 def test_roots_of_factors_by_hand():
     """(s − 1/γ)², and 2s² + 3s − γ over two: each root as often as its factor counts."""
     twice = sp.diag(1 / GAMMA, 1 / GAMMA)

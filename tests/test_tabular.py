@@ -328,6 +328,16 @@ def test_the_first_update_of_the_learner_is_the_one_of_the_definition(sigma, cor
     assert new[0, 0] - Q[0, 0] == pytest.approx(expected, abs=1e-12)
 
 
+def test_unless_told_otherwise_the_last_action_is_not_corrected():
+    episode = Episode([0, 1, 2], [0, 1, 2], [1.0, 2.0], False)
+    plain, without, corrected = (
+        tabular.n_step_q_sigma(Q, episode, PI, MU, n=2, sigma=1.0, gamma=0.9, alpha=0.5, **told)
+        for told in ({}, {"correct_bootstrap": False}, {"correct_bootstrap": True})
+    )
+    np.testing.assert_array_equal(plain, without)
+    assert abs(plain - corrected).max() > 1e-3
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_the_uncorrected_last_action_moves_the_target_of_off_policy_n_step_sarsa(n):
     """With ρ up to A_{t+n−1} the fixed point solves q = r + γP^π(… (r + γP^μ q)): q^μ for n = 1. With A_{t+n}: q^π."""

@@ -387,6 +387,13 @@ def test_plain_hash_is_used_where_words_are_short_and_refuses_what_is_no_tile(mo
             tiles3.tile_hash(wrong)
 
 
+@pytest.mark.parametrize("width", [32, 64])
+def test_what_has_no_hash_is_named_whatever_the_words(monkeypatch, width):
+    monkeypatch.setattr(tiles3.sys, "hash_info", type("Words", (), {"width": width}))
+    with pytest.raises(ValueError, match=r"^coordinates is \(\[1, 2\],\); it should be a tuple of integers$"):
+        tiles3.tile_hash(([1, 2],))
+
+
 def test_a_hash_that_would_be_minus_one_is_the_number_that_python_has_instead(monkeypatch):
     monkeypatch.setattr(tiles3, "_LENGTH_MIX", 2**64 - 1)  # then the empty tuple has all bits
     assert tiles3._long_tuple_hash(()) == 1546275796

@@ -261,3 +261,19 @@ def test_candidates_are_where_two_eigenvalues_cancel_in_any_units_of_the_ratio(f
     slope[:2, :2], slope[2:, 2:] = np.eye(2) / 2.0, [[1.0, 1.0], [-1.0, 1.0]]
     np.testing.assert_allclose(np.sort(_pair_candidates(constant, slope / factor)) / factor, [2.0, 3.0])
     assert len(_pair_candidates(constant, -slope)) == 0
+
+
+@pytest.mark.parametrize("short", [1e-2, 1e-3, 1e-4, 1e-5])
+def test_a_ratio_far_beyond_that_of_the_norms_is_found(short):
+    """Two features apart: one state that stays, and w → 2w with features ε and 1, whose second state is rarely visited.
+
+    The second feature asks for a ratio of about 0.3/ε, where the norms of A and M, which the first one sets, are alike.
+    """
+    stay = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    features, xi = [[1.0, 0.0], [0.0, short], [0.0, 1.0]], [0.5, 0.5 - short**2, short**2]
+    p = PredictionProblem(features, stay, stay, [0.0, 0.0, 0.0], xi, 0.9)
+    a, m, v = mean_matrices(p, 0.0, 0.0)
+    needed = np.max(np.diagonal(a) / np.diagonal(m))
+    assert 0.2 < needed * short < 0.4
+    assert eta_star(p, 0.0, 0.0) == pytest.approx(needed, rel=1e-6)
+    assert spectral_abscissa(joint(a, m, v, 0.99 * needed)) > 0.0 > spectral_abscissa(joint(a, m, v, 1.01 * needed))

@@ -124,8 +124,11 @@ def test_tasks_are_handed_over_one_at_a_time_with_the_parent_to_follow(
     assert list(computed([Works(1), Works(2)], 3, None)) == [(0, {"x": 1}), (1, {"x": 2})]
     own = {"initializer": workers._follow, "initargs": (os.getpid(),)}
     assert told == [{"n_jobs": 3, "batch_size": 1, "return_as": "generator_unordered", **own}]
+    handed: list[int] = []
+    outcomes = workers._handed_over({4: Works(1), 7: Works(2)}, 3, handed)
+    assert [(outcome, list(handed)) for outcome in outcomes] == [((4, {"x": 1}), [4]), ((7, {"x": 2}), [4, 7])]
     assert backends == [{"backend": "loky"}]
-    assert followed == [os.getpid()] * 2
+    assert followed == [os.getpid()] * 4
 
 
 def test_tasks_whose_pool_broke_are_tried_alone_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,8 @@ def _family(task: Task, method: Method, lam: float) -> tuple[Array, Array]:
 def ratio_windows(task: Task, method: Method, lam: float) -> list[tuple[float, float]]:
     """The intervals of η > 0 on which the mean of a method with two weight vectors is stable, sorted.
 
+    Ends are looked for from 10⁻⁶ to 10⁶; smaller η count as the least of these, larger ones as the largest.
+
     Examples
     --------
     >>> from gqlib.domains import baird_star

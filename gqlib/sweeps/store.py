@@ -198,7 +198,7 @@ def unpack(data: bytes) -> tuple[Header, Arrays]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = _members(archive)
     except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, UnicodeError, MemoryError) as error:
-        raise ValueError(f"the data is no archive of ours: {error or type(error).__name__}") from error
+        raise ValueError(f"the data is no archive of ours: {str(error) or type(error).__name__}") from error
     header = _header(members.pop(_HEADER, b""))
     return header, {name.removesuffix(".npy"): _array(name, members.pop(name)) for name in list(members)}
 
