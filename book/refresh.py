@@ -50,7 +50,8 @@ ROOT = BOOK.parent
 HEADER = "jupytext:"
 README_FIGURE = "fig-index-eta"  # of the first page; the README shows it too
 NAMES, LOOK_UP = "gqlib.sweeps.names", "look_up"  # the module with the table of names, and how it is used
-READERS = {"__doc__", "get_docstring", "getdoc", "getsource", "help", "inspect"}  # words of code that reads code
+# Words of code that reads code.
+READERS = {"__doc__", "get_docstring", "getcomments", "getdoc", "getsource", "getsourcelines", "help"}
 MODULE = re.compile(r"(gqlib(?:\.\w+)*)(?::\w+)?")
 FILE = re.compile(r"[\w./*-]*\.(?:npz|json|ya?ml|csv)")
 LOADED = "import sys; print(*(name for name in sys.modules if name.partition('.')[0] == 'gqlib'))"

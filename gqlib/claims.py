@@ -149,7 +149,7 @@ def load_claims(path: str | Path | None = None, *, source: Source = "paper") -> 
     except OSError:  # a name that is too long for one
         there = False
     if not there:
-        raise ValueError(f"path is {check.brief(str(place))}; it should be a file with claims")
+        raise ValueError(f"path is {str(place)!r}; it should be a file with claims")
     try:
         entries = yaml.load(place.read_text(encoding="utf-8"), Loader=_loader())
     except (
