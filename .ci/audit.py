@@ -39,7 +39,9 @@ def affects(record: dict[str, Any], name: str, version: str) -> bool:
     """Whether a record says that this version of a package is affected."""
     for entry in record.get("affected", []):
         package = entry.get("package", {})
-        if package.get("ecosystem") != "PyPI" or canonicalize_name(package.get("name", "")) != canonicalize_name(name):
+        if package.get("ecosystem") != "PyPI" or canonicalize_name(
+            package.get("name", "")
+        ) != canonicalize_name(name):
             continue
         if version in entry.get("versions", []):
             return True
@@ -69,21 +71,32 @@ def main(arguments: list[str]) -> int:
     """Print what is affected."""
     given = arguments[0] if arguments else os.environ.get("GQ_OSV", "")
     if not given or not Path(given).exists():
-        print("not checked for known vulnerabilities: there is no local database (see .ci/audit.py)")
+        print(
+            "not checked for known vulnerabilities: there is no local database (see .ci/audit.py)"
+        )
         return 0
-    packages = [(name, version) for name, version, _ in PINNED.findall(LOCK.read_text(encoding="utf-8"))]
+    packages = [
+        (name, version) for name, version, _ in PINNED.findall(LOCK.read_text(encoding="utf-8"))
+    ]
     wanted = {canonicalize_name(name) for name, _ in packages}
     seen, found = 0, []
     for record in records(Path(given)):
         seen += 1
-        names = {canonicalize_name(entry.get("package", {}).get("name", "")) for entry in record.get("affected", [])}
+        names = {
+            canonicalize_name(entry.get("package", {}).get("name", ""))
+            for entry in record.get("affected", [])
+        }
         if names & wanted and not record.get("withdrawn"):
             found += [
                 f"{name} {version}: {record['id']} {record.get('summary', '')}".rstrip()
                 for name, version in packages
                 if affects(record, name, version)
             ]
-    print(*found, f"{len(packages)} packages, {seen} records, {len(found)} known vulnerabilities", sep="\n")
+    print(
+        *found,
+        f"{len(packages)} packages, {seen} records, {len(found)} known vulnerabilities",
+        sep="\n",
+    )
     return 1 if found else 0
 
 

@@ -58,7 +58,10 @@ class MissingData(Exception):
 def records() -> dict[str, dict[str, Any]]:
     """The pages of the book in its order, as executed records; a page without cells is a record of one text."""
     contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    files = [contents["root"], *(one["file"] for part in contents["parts"] for one in part["chapters"])]
+    files = [
+        contents["root"],
+        *(one["file"] for part in contents["parts"] for one in part["chapters"]),
+    ]
     found = {}
     for name in files:
         text = (BOOK / name).read_text(encoding="utf-8")
@@ -90,9 +93,15 @@ def figures(chapter: str, record: dict[str, Any]) -> Iterator[tuple[str, str, Ro
             name = about.get("figure", {}).get("name", f"{chapter}-cell-{number}")
             carried = chunks(base64.b64decode(picture))
             if TABLE not in carried:
-                raise MissingData(f"{name} in book/{chapter}.ipynb carries no numbers; `make notebooks` draws it again")
+                raise MissingData(
+                    f"{name} in book/{chapter}.ipynb carries no numbers; `make notebooks` draws it again"
+                )
             caption = " ".join(about.get("figure", {}).get("caption", "").split())
-            yield name, carried[TABLE], {"chapter": chapter, "caption": caption, **json.loads(carried[AXES])}
+            yield (
+                name,
+                carried[TABLE],
+                {"chapter": chapter, "caption": caption, **json.loads(carried[AXES])},
+            )
 
 
 def tables(text: str) -> Iterator[tuple[str, list[list[str]]]]:
@@ -129,9 +138,15 @@ def printed(chapter: str, record: dict[str, Any]) -> Iterator[Row]:
     for number, cell in enumerate(record["cells"]):
         if cell["cell_type"] == "markdown":
             found = LABEL.findall(joined(cell["source"]))
-            label = found[-1] if found and joined(cell["source"]).rstrip().endswith(f"({found[-1]})=") else ""
+            label = (
+                found[-1]
+                if found and joined(cell["source"]).rstrip().endswith(f"({found[-1]})=")
+                else ""
+            )
             continue
-        lines = [joined(one["text"]) for one in cell.get("outputs", ()) if one["output_type"] == "stream"]
+        lines = [
+            joined(one["text"]) for one in cell.get("outputs", ()) if one["output_type"] == "stream"
+        ]
         for line, text in enumerate("".join(lines).splitlines(), 1):
             yield dict(zip(STREAM_COLUMNS, (chapter, number, label, line, text), strict=True))
         label = ""
@@ -142,23 +157,49 @@ def results() -> Iterator[tuple[str, Any, str]]:
     for path in sorted((ROOT / "results").glob("*.npz")):
         data = load_results(path)
         title = str(data.attrs.get("title") or path.stem)
-        fields = [str(name) for name, one in data.coords.items() if one.dims == ("setting",) and name != "key"]
-        yield f"{path.stem}-setting", data[fields].drop_vars("key", errors="ignore").to_dataframe().reset_index(), title
+        fields = [
+            str(name)
+            for name, one in data.coords.items()
+            if one.dims == ("setting",) and name != "key"
+        ]
+        yield (
+            f"{path.stem}-setting",
+            data[fields].drop_vars("key", errors="ignore").to_dataframe().reset_index(),
+            title,
+        )
         values = data.drop_vars([*fields, "key"], errors="ignore")
         groups: dict[tuple[str, ...], list[str]] = {}
         for name, array in values.data_vars.items():
             groups.setdefault(tuple(map(str, array.dims)), []).append(str(name))
         for dims, names in groups.items():
             label = "-".join(dim for dim in dims if dim != "setting") or "values"
-            yield f"{path.stem}-{label}", values[names].to_dataframe(dim_order=list(dims)).reset_index(), title
+            yield (
+                f"{path.stem}-{label}",
+                values[names].to_dataframe(dim_order=list(dims)).reset_index(),
+                title,
+            )
 
 
 def claims() -> list[Row]:
     """The register, one row per entry."""
-    names = ("id", "place", "verdict", "weight", "repeats", "says", "correction", "readings", "finding", "defence")
+    names = (
+        "id",
+        "place",
+        "verdict",
+        "weight",
+        "repeats",
+        "says",
+        "correction",
+        "readings",
+        "finding",
+        "defence",
+    )
     return [
         {name: getattr(claim, name) for name in names}
-        | {"cells": " ".join(f"{chapter}#{cell}" for chapter, cell in claim.cells), "tests": " ".join(claim.tests)}
+        | {
+            "cells": " ".join(f"{chapter}#{cell}" for chapter, cell in claim.cells),
+            "tests": " ".join(claim.tests),
+        }
         for claim in load_claims()
     ]
 
@@ -180,7 +221,9 @@ def describe(kind: str, column: str, known: dict[str, dict[str, str]]) -> str:
             stem = column.removesuffix(f"_{ending}")
             if stem != column and stem in known[kind]:
                 return f"{known[kind][stem]} ({meaning})"
-        raise MissingData(f"the column {column} of {kind} should have a description in book/{DICTIONARY.name}")
+        raise MissingData(
+            f"the column {column} of {kind} should have a description in book/{DICTIONARY.name}"
+        )
     return own
 
 
@@ -197,15 +240,22 @@ def pack(folder: Path) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode())
         files.append({"path": path, "title": title, "size": len(text.encode())})
-        entries.extend({"file": path, "column": name, "holds": holds} for name, holds in columns.items())
+        entries.extend(
+            {"file": path, "column": name, "holds": holds} for name, holds in columns.items()
+        )
 
     lines: list[Row] = []
     for chapter, record in records().items():
         for name, table, about in figures(chapter, record):
-            holds = {column: describe("figures", column, known) for column in table.partition("\n")[0].split(",")}
+            holds = {
+                column: describe("figures", column, known)
+                for column in table.partition("\n")[0].split(",")
+            }
             for axis in ("x", "y"):
                 for number, one in enumerate(about["axes"], 1):
-                    holds[axis] += f"; axes {number}: {one[axis] or 'no label'}, {one[axis + 'scale']}"
+                    holds[axis] += (
+                        f"; axes {number}: {one[axis] or 'no label'}, {one[axis + 'scale']}"
+                    )
             if about["every"] > 1:
                 holds["series"] += f"; of a long line every {about['every']}th point is given"
             add(f"figures/{name}.csv", table, f"{chapter}: {about['caption'] or name}", holds)
@@ -213,8 +263,16 @@ def pack(folder: Path) -> Path:
             header = [name or f"column {n}" for n, name in enumerate(rows[0], 1)]
             written = io.StringIO()
             csv.writer(written, lineterminator="\n").writerows([header, *rows[1:]])
-            holds = {name: f"{name}, as in the table of {chapter} under: {about}; with its markup" for name in header}
-            add(f"tables/{chapter}-{number}.csv", written.getvalue(), f"{chapter}, table {number}: {about}", holds)
+            holds = {
+                name: f"{name}, as in the table of {chapter} under: {about}; with its markup"
+                for name in header
+            }
+            add(
+                f"tables/{chapter}-{number}.csv",
+                written.getvalue(),
+                f"{chapter}, table {number}: {about}",
+                holds,
+            )
         lines += printed(chapter, record)
     about = {name: describe("printed", name, known) for name in STREAM_COLUMNS}
     add("printed.csv", in_csv(lines, STREAM_COLUMNS), "What the cells of the chapters print", about)
@@ -225,13 +283,22 @@ def pack(folder: Path) -> Path:
     about = {name: describe("claims", name, known) for name in register[0]}
     add("claims.csv", in_csv(register, register[0]), "The register of claims", about)
     about = {name: describe("dictionary", name, known) for name in ("file", "column", "holds")}
-    entries.extend({"file": "dictionary.csv", "column": name, "holds": holds} for name, holds in about.items())
+    entries.extend(
+        {"file": "dictionary.csv", "column": name, "holds": holds} for name, holds in about.items()
+    )
     add("dictionary.csv", in_csv(entries, about), "What each column of each file holds", {})
     add("README.md", readme(), "What is in this package", {})
-    (inside / CRATE).write_text(json.dumps(crate(files), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (inside / CRATE).write_text(
+        json.dumps(crate(files), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     listed = sorted(path for path in inside.rglob("*") if path.is_file())
-    sums = [(hashlib.sha256(path.read_bytes()).hexdigest(), path.relative_to(inside).as_posix()) for path in listed]
-    (inside / SUMS).write_text("".join(f"{digest}  {name}\n" for digest, name in sums), encoding="utf-8")
+    sums = [
+        (hashlib.sha256(path.read_bytes()).hexdigest(), path.relative_to(inside).as_posix())
+        for path in listed
+    ]
+    (inside / SUMS).write_text(
+        "".join(f"{digest}  {name}\n" for digest, name in sums), encoding="utf-8"
+    )
     archive = folder / f"{NAME}.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
         for path in sorted([*listed, inside / SUMS]):
@@ -289,8 +356,16 @@ def crate(files: list[Row]) -> Row:
             "about": {"@id": "./"},
         },
         root,
-        {**licence, "@type": "CreativeWork", "name": "CC BY 4.0", "description": "Creative Commons Attribution 4.0"},
-        *({"@id": name, "@type": "Organization", **organisation(author)} for name, author in people.items()),
+        {
+            **licence,
+            "@type": "CreativeWork",
+            "name": "CC BY 4.0",
+            "description": "Creative Commons Attribution 4.0",
+        },
+        *(
+            {"@id": name, "@type": "Organization", **organisation(author)}
+            for name, author in people.items()
+        ),
         {
             "@id": "#paper",
             "@type": "ScholarlyArticle",
@@ -332,7 +407,9 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 1
     count = sum(1 for path in (folder / NAME).rglob("*.csv"))
-    print(f"{count} tables: {folder / NAME}\npacked, {archive.stat().st_size / 1e6:.1f} MB: {archive}")
+    print(
+        f"{count} tables: {folder / NAME}\npacked, {archive.stat().st_size / 1e6:.1f} MB: {archive}"
+    )
     return 0
 
 

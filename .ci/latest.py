@@ -28,7 +28,9 @@ def plain(name: str) -> str:
 def changes(lock: str, installed: dict[str, str]) -> list[str]:
     """What is installed in another version than the lock's, or not in the lock at all, a line each."""
     pinned: dict[str, list[str]] = {}
-    for name, version in PINNED.findall(lock):  # one name may have several, for several versions of Python
+    for name, version in PINNED.findall(
+        lock
+    ):  # one name may have several, for several versions of Python
         pinned.setdefault(plain(name), []).append(version)
     return [
         f"{name}: {' or '.join(pinned.get(plain(name), ['not locked']))} -> {version}"
@@ -43,16 +45,28 @@ def main(arguments: list[str]) -> int:
     subprocess.run([sys.executable, "-m", "venv", PLACE], check=True)
     python = PLACE / "bin" / "python"
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--quiet", "--upgrade", "-e", ".[book,test,lint]"], cwd=ROOT, check=True)
-    listed = subprocess.run([*pip, "list", "--format=json"], capture_output=True, text=True, check=True).stdout
-    installed = {one["name"]: one["version"] for one in json.loads(listed) if one["name"] not in ("gqlib", "pip")}
+    subprocess.run(
+        [*pip, "install", "--quiet", "--upgrade", "-e", ".[book,test,lint]"], cwd=ROOT, check=True
+    )
+    listed = subprocess.run(
+        [*pip, "list", "--format=json"], capture_output=True, text=True, check=True
+    ).stdout
+    installed = {
+        one["name"]: one["version"]
+        for one in json.loads(listed)
+        if one["name"] not in ("gqlib", "pip")
+    }
     newer = changes((ROOT / "requirements.lock").read_text(encoding="utf-8"), installed)
     print("versions that differ from the lock:", *newer or ["none"], sep="\n  ", flush=True)
     # Compiled kernels of another Numba are kept apart from those of .venv.
     environment = os.environ | {"NUMBA_CACHE_DIR": str(PLACE / "numba")}
     command = [python, "-m", "pytest", "-q", "-rfE", *arguments]
     code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-    print("the newest versions pass" if code == 0 else "the newest versions break what is listed above")
+    print(
+        "the newest versions pass"
+        if code == 0
+        else "the newest versions break what is listed above"
+    )
     return code
 
 

@@ -39,7 +39,9 @@ def declared(package: Distribution) -> str:
     about = package.metadata
     lines = [line.split(" :: ") for line in about.get_all("Classifier") or []]
     classifiers = [line[-1] for line in lines if line[0] == "License"]
-    named = re.compile(r"(LICEN[CS]E|COPYING)\w*(\.txt|\.md|\.rst)?", re.IGNORECASE)  # and no module of that name
+    named = re.compile(
+        r"(LICEN[CS]E|COPYING)\w*(\.txt|\.md|\.rst)?", re.IGNORECASE
+    )  # and no module of that name
     heads = (
         re.sub(r"\s+", " ", file.read_text().strip())[:60]
         for file in package.files or []

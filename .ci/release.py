@@ -50,8 +50,14 @@ def epoch() -> int:
 
 def call(*command: str | Path) -> None:
     """Run a command of the project; raise with its last words where it fails."""
-    environment = os.environ | {"SOURCE_DATE_EPOCH": str(epoch()), "FORCE_SOURCE_DATE": "1", "PYTHONHASHSEED": "0"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    environment = os.environ | {
+        "SOURCE_DATE_EPOCH": str(epoch()),
+        "FORCE_SOURCE_DATE": "1",
+        "PYTHONHASHSEED": "0",
+    }
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise Failure(f"{Path(str(command[1])).name}: {(done.stderr or done.stdout)[-1500:]}")
 
@@ -80,7 +86,14 @@ def plain_archive(path: Path) -> None:
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname, entry.pax_headers = epoch(), 0, 0, "", "", {}
+    entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname, entry.pax_headers = (
+        epoch(),
+        0,
+        0,
+        "",
+        "",
+        {},
+    )
     return entry
 
 
@@ -98,7 +111,15 @@ def packages(folder: Path) -> None:
 def website(folder: Path) -> None:
     """The HTML book, to be unpacked and opened."""
     with tempfile.TemporaryDirectory() as place:
-        book = [Path(sys.executable).with_name("jupyter-book"), "build", "book", "-W", "--keep-going", "-n", "--quiet"]
+        book = [
+            Path(sys.executable).with_name("jupyter-book"),
+            "build",
+            "book",
+            "-W",
+            "--keep-going",
+            "-n",
+            "--quiet",
+        ]
         call(*map(str, book), "--path-output", place)
         shutil.rmtree(Path(place) / "_build" / "html" / ".doctrees", ignore_errors=True)
         zipped(Path(place) / "_build" / "html", folder / "gqlib-book-html.zip")
@@ -147,10 +168,14 @@ def misjudged(folder: Path, page: str) -> list[str]:
     """The sizes on the first page of the book that those of the files in the folder contradict."""
     found = []
     for command, said in SIZE.findall(page):
-        sizes = [path.stat().st_size for path in folder.iterdir() if path.name.endswith(MADE[command])]
+        sizes = [
+            path.stat().st_size for path in folder.iterdir() if path.name.endswith(MADE[command])
+        ]
         true = sum(sizes) / 1e6
         if sizes and abs(true - float(said)) > FREE * true:
-            found.append(f"book/index.md: make {command} is said to give {said} MB, and gives {true:.1f}")
+            found.append(
+                f"book/index.md: make {command} is said to give {said} MB, and gives {true:.1f}"
+            )
     return found
 
 
@@ -181,7 +206,9 @@ def digests(folder: Path) -> dict[str, str]:
 def compared(first: dict[str, str], second: dict[str, str]) -> list[str]:
     """What differs from one build to the other."""
     names = sorted(first.keys() | second.keys())
-    return [f"{name}: not the same bytes twice" for name in names if first.get(name) != second.get(name)]
+    return [
+        f"{name}: not the same bytes twice" for name in names if first.get(name) != second.get(name)
+    ]
 
 
 def checked(folder: Path) -> str:
@@ -192,7 +219,10 @@ def checked(folder: Path) -> str:
         return "twine check: left out, twine is missing: python -m pip install twine"
     files = [str(path) for path in folder.iterdir() if path.suffix in (".whl", ".gz")]
     done = subprocess.run(
-        [sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "twine", "check", "--strict", *files],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise Failure(f"twine check: {done.stdout}{done.stderr}")
@@ -211,17 +241,23 @@ def main(arguments: list[str]) -> int:
     except Failure as error:
         failed["twine"] = str(error)
     sums = digests(folder)
-    (folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8")
+    (folder / SUMS).write_text(
+        "".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8"
+    )
     if "--once" not in arguments:
         with tempfile.TemporaryDirectory() as place:
-            again = build(Path(place), {name: part for name, part in PARTS.items() if name not in failed})
+            again = build(
+                Path(place), {name: part for name, part in PARTS.items() if name not in failed}
+            )
             failed |= {f"{name}, the second time": why for name, why in again.items()}
             lines = compared(sums, digests(Path(place)))
         print("\n".join(lines) or "built twice: the same bytes")
     for name, digest in sums.items():
         print(f"{digest[:12]}  {(folder / name).stat().st_size / 1e6:6.1f} MB  {name}")
     if not failed:
-        print("\n".join(misjudged(folder, (ROOT / "book" / "index.md").read_text(encoding="utf-8"))))
+        print(
+            "\n".join(misjudged(folder, (ROOT / "book" / "index.md").read_text(encoding="utf-8")))
+        )
     for name, why in failed.items():
         print(f"{name} is missing from the release: {why}", file=sys.stderr)
     print(f"The release is in {folder}")

@@ -38,7 +38,9 @@ def components(text: str) -> list[dict[str, Any]]:
                 "name": name,
                 "version": version,
                 "purl": f"pkg:pypi/{name.lower()}@{version}",
-                "hashes": [{"alg": "SHA-256", "content": digest} for digest in sorted(HASH.findall(block))],
+                "hashes": [
+                    {"alg": "SHA-256", "content": digest} for digest in sorted(HASH.findall(block))
+                ],
                 "licenses": [{"license": {"name": licence(name)}}] if licence(name) else [],
                 "properties": [{"name": "python:marker", "value": marker}] if marker else [],
             }

@@ -56,7 +56,11 @@ def find(version: str) -> str | None:
     code = "import sys; print('{}.{}'.format(*sys.version_info))"
     for found in (shutil.which(f"python{version}"), *sorted(pyenv.glob(f"{version}.*/bin/python"))):
         command = [str(found), "-c", code]
-        if found and subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() == version:
+        if (
+            found
+            and subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+            == version
+        ):
             return str(found)
     return None
 
@@ -67,7 +71,9 @@ def build(folder: Path) -> Path:
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise RuntimeError("git lists the files of a package, and does not here: install git, and clone") from error
+        raise RuntimeError(
+            "git lists the files of a package, and does not here: install git, and clone"
+        ) from error
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file():
             (folder / "checkout" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -94,8 +100,14 @@ def tried(python: str, wheel: Path, folder: Path) -> None:
 
 
 def _call(command: list[str], folder: Path) -> None:
-    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, check=False)
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
+    done = subprocess.run(
+        command, cwd=folder, env=clean, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[:4])} ... failed:\n{done.stdout}{done.stderr}")
 
@@ -105,11 +117,17 @@ def main(versions: Iterable[str]) -> int:
     good = bad = 0
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(folder))
-        print(f"built {wheel.name} ({wheel.stat().st_size / 1000:.0f} kB) from its source archive", flush=True)
+        print(
+            f"built {wheel.name} ({wheel.stat().st_size / 1000:.0f} kB) from its source archive",
+            flush=True,
+        )
         for version in versions:
             python, begin = find(version), time.monotonic()
             if python is None:
-                print(f"Python {version}: skipped, there is no python{version} on this machine", flush=True)
+                print(
+                    f"Python {version}: skipped, there is no python{version} on this machine",
+                    flush=True,
+                )
                 continue
             with tempfile.TemporaryDirectory() as empty:
                 try:

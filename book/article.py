@@ -19,7 +19,10 @@ def main(arguments: list[str]) -> int:
     """Check for TeX, build, and say where the article is."""
     lacking = pdf.missing()
     if lacking:
-        print(f"The article needs {' and '.join(lacking)}, not found on the PATH. {pdf.ADVICE}", file=sys.stderr)
+        print(
+            f"The article needs {' and '.join(lacking)}, not found on the PATH. {pdf.ADVICE}",
+            file=sys.stderr,
+        )
         return 1
     if "--check" in arguments:
         return 0

@@ -72,7 +72,9 @@ def _number(cell: str) -> float:
 def _drawing(kept: str, drawn: str) -> str | None:
     """In what two drawings differ: letters and styles in their order, and where everything is."""
     for what, pattern in (("letters", r'href="#(\w+-[0-9a-f]+)"'), ("styles", r'style="([^"]*)"')):
-        one, other = (re.findall(pattern, re.sub(r"url\([^)]*\)", "", svg)) for svg in (kept, drawn))
+        one, other = (
+            re.findall(pattern, re.sub(r"url\([^)]*\)", "", svg)) for svg in (kept, drawn)
+        )
         if one != other:
             return f"the {what} of its drawing"
     ways, wanted = (re.findall(r' (?:d|x|y|transform)="([^"]*)"', svg) for svg in (kept, drawn))
@@ -112,8 +114,12 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     if cell is not None and outputs is not None:
         kept, drawn = list(pictures(cell.outputs)), list(pictures(outputs))
         if len(kept) != len(drawn):
-            raise AssertionError(f"the record has {len(kept)} pictures of this cell, which draws {len(drawn)}")
+            raise AssertionError(
+                f"the record has {len(kept)} pictures of this cell, which draws {len(drawn)}"
+            )
         for number, pair in enumerate(zip(kept, drawn, strict=True)):
             if found := difference(*pair):
-                raise AssertionError(f"picture {number} of the record is not what this cell draws: {found}")
+                raise AssertionError(
+                    f"picture {number} of the record is not what this cell draws: {found}"
+                )
     return result

@@ -69,7 +69,9 @@ def take(edition: str, html: Path) -> int:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for look, (width, height, theme, shown) in LOOKS.items():
             window = {"width": width, "height": height}
-            context = browser.new_context(viewport=window, color_scheme=theme, device_scale_factor=2)
+            context = browser.new_context(
+                viewport=window, color_scheme=theme, device_scale_factor=2
+            )
             context.set_default_timeout(PATIENCE)
             for page in PAGES:
                 tab = context.new_page()

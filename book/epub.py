@@ -26,15 +26,34 @@ def faults(path: Path) -> list[str] | None:
     with Path(tool).open("rb") as opened:
         command = ["java", "-jar", tool] if opened.read(2) == b"PK" else [tool]
     done = subprocess.run([*command, "--quiet", path], capture_output=True, text=True, check=False)
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("ERROR", "FATAL", "WARNING"))]
+    said = [
+        line
+        for line in (done.stdout + done.stderr).splitlines()
+        if line.startswith(("ERROR", "FATAL", "WARNING"))
+    ]
     return said or ([done.stdout + done.stderr] if done.returncode else [])
 
 
 def main(arguments: list[str]) -> int:
     """Build, check, and say where the file is."""
     folder = Path(arguments[0] if arguments else ROOT / "_build" / "epub").resolve()
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "book", "--builder", "custom"]
-    command += ["--custom-builder", "epub", "-W", "--keep-going", "-n", "--quiet", "--path-output", str(folder)]
+    command = [
+        str(Path(sys.executable).with_name("jupyter-book")),
+        "build",
+        "book",
+        "--builder",
+        "custom",
+    ]
+    command += [
+        "--custom-builder",
+        "epub",
+        "-W",
+        "--keep-going",
+        "-n",
+        "--quiet",
+        "--path-output",
+        str(folder),
+    ]
     environment = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ
     if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
         print("jupyter-book could not turn the book into an EPUB, see above", file=sys.stderr)
@@ -43,7 +62,10 @@ def main(arguments: list[str]) -> int:
     shutil.copyfile(folder / "_build" / "epub" / made.name, made)
     found = faults(made)
     if found:
-        print("\n".join([f"epubcheck has found {len(found)} faults in {made}:", *found[:40]]), file=sys.stderr)
+        print(
+            "\n".join([f"epubcheck has found {len(found)} faults in {made}:", *found[:40]]),
+            file=sys.stderr,
+        )
         return 1
     checked = "epubcheck has no complaint"
     if found is None:

@@ -40,15 +40,23 @@ from pybtex.richtext import Text
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
 FOLDER = ROOT / "lab"  # beside `book`, so that `../results` is the same place for both
-LEFT_OUT = {"api", "article"}  # made by autodoc (in a notebook there is `help`); a paper of its own, to be read
+LEFT_OUT = {
+    "api",
+    "article",
+}  # made by autodoc (in a notebook there is `help`); a paper of its own, to be read
 MADE = ".made.json"  # what was written, by name and digest of the sources
 CONFIG = ".jupyter"  # JUPYTER_CONFIG_PATH of `make lab`
-EXERCISE, SOLUTION = "#" * 5, "#" * 6  # headings: a folded one hides what follows, up to the next of its level
+EXERCISE, SOLUTION = (
+    "#" * 5,
+    "#" * 6,
+)  # headings: a folded one hides what follows, up to the next of its level
 BOX = '<div style="border-left: 3px solid #0072B2; padding-left: 1em; margin: 1em 0">'
 SMALL = '<div style="font-size: 85%; border-left: 3px solid #999999; padding-left: 1em">'
 END = "</div>"
 
-BLOCK = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|:{3,}|~{3,})(?:\{(?P<name>[\w:-]+)\})?(?P<rest>.*)$")
+BLOCK = re.compile(
+    r"^(?P<indent> *)(?P<fence>`{3,}|:{3,}|~{3,})(?:\{(?P<name>[\w:-]+)\})?(?P<rest>.*)$"
+)
 OPTION = re.compile(r"^:([\w-]+):[ \t]*(.*)$")
 TARGET = re.compile(r"^\(([\w:.-]+)\)=\s*$")
 HEADING = re.compile(r"^(#{1,6}) +(.+?)\s*$")
@@ -72,11 +80,54 @@ NUMBERED = {  # what a directive is called, and counted as
         "observation", "property", "proposition", "remark", "theorem",
     )},
 }  # fmt: skip
-ADMONITIONS = {"attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "warning"}
+ADMONITIONS = {
+    "attention",
+    "caution",
+    "danger",
+    "error",
+    "hint",
+    "important",
+    "note",
+    "seealso",
+    "tip",
+    "warning",
+}
 SIDE = {"margin", "sidebar", "aside"}
-CONTAINERS = {"card", "container", "div", "grid", "grid-item", "grid-item-card", "table", "tab-item", "tab-set"}
-NOTHING = {"contents", "index", "tableofcontents", "toctree", "bibliography", "exercise-end", "solution-end"}
-NAMES = {"attr", "class", "const", "data", "exc", "func", "meth", "mod", "obj", "code", "literal", "command", "file"}
+CONTAINERS = {
+    "card",
+    "container",
+    "div",
+    "grid",
+    "grid-item",
+    "grid-item-card",
+    "table",
+    "tab-item",
+    "tab-set",
+}
+NOTHING = {
+    "contents",
+    "index",
+    "tableofcontents",
+    "toctree",
+    "bibliography",
+    "exercise-end",
+    "solution-end",
+}
+NAMES = {
+    "attr",
+    "class",
+    "const",
+    "data",
+    "exc",
+    "func",
+    "meth",
+    "mod",
+    "obj",
+    "code",
+    "literal",
+    "command",
+    "file",
+}
 
 
 @dataclass(frozen=True)
@@ -107,7 +158,11 @@ class Place:
     @property
     def called(self) -> str:
         """The words for it in running text."""
-        return f"{FORMATS.get(self.kind, self.kind + ' %s') % self.number}" if self.number else self.title
+        return (
+            f"{FORMATS.get(self.kind, self.kind + ' %s') % self.number}"
+            if self.number
+            else self.title
+        )
 
 
 @dataclass
@@ -122,7 +177,10 @@ class Directive:
     @property
     def folded(self) -> bool:
         """Whether it is closed until somebody clicks on it."""
-        return self.name == "dropdown" or {"dropdown", "toggle"} & set(self.options.get("class", "").split()) != set()
+        return (
+            self.name == "dropdown"
+            or {"dropdown", "toggle"} & set(self.options.get("class", "").split()) != set()
+        )
 
 
 @dataclass
@@ -133,11 +191,16 @@ class Book:
     places: dict[str, Place] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     files: set[str] = field(default_factory=set)  # pictures to be put beside the copies
-    faults: list[str] = field(default_factory=list)  # what the copies could not say, and show as it is
+    faults: list[str] = field(
+        default_factory=list
+    )  # what the copies could not say, and show as it is
 
     def page(self, stem: str) -> Page | None:
         """The page of this name, with or without an ending."""
-        return next((page for page in self.pages if page.stem == re.sub(r"\.(md|ipynb|html)$", "", stem)), None)
+        return next(
+            (page for page in self.pages if page.stem == re.sub(r"\.(md|ipynb|html)$", "", stem)),
+            None,
+        )
 
     def title(self, page: Page) -> str:
         """The title of a page, once it has been read."""
@@ -147,7 +210,9 @@ class Book:
 @cache
 def settings() -> dict[str, Any]:
     """Sphinx' settings of the book."""
-    return dict(yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"])
+    return dict(
+        yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
+    )
 
 
 FORMATS = {
@@ -162,8 +227,12 @@ def macros() -> dict[str, str]:
     """The book's own commands in formulas, which JupyterLab does not know."""
     given = settings().get("mathjax3_config", {}).get("tex", {}).get("macros", {})
     bodies = {name: value if isinstance(value, str) else value[0] for name, value in given.items()}
-    if with_arguments := [name for name, value in given.items() if not isinstance(value, str) and len(value) > 1]:
-        raise ValueError(f"macros have arguments: {', '.join(with_arguments)}; those of the book should have none")
+    if with_arguments := [
+        name for name, value in given.items() if not isinstance(value, str) and len(value) > 1
+    ]:
+        raise ValueError(
+            f"macros have arguments: {', '.join(with_arguments)}; those of the book should have none"
+        )
     return bodies
 
 
@@ -196,7 +265,10 @@ def author_year(key: str) -> tuple[str, str]:
 @cache
 def references() -> dict[str, str]:
     """The entries of the bibliography as text, by key."""
-    style, backend = find_plugin("pybtex.style.formatting", "unsrt")(), find_plugin("pybtex.backends", "markdown")()
+    style, backend = (
+        find_plugin("pybtex.style.formatting", "unsrt")(),
+        find_plugin("pybtex.backends", "markdown")(),
+    )
     formatted = style.format_entries(entries().values())
     texts = {entry.key: " ".join(entry.text.render(backend).split()) for entry in formatted}
     return {key: re.sub(r"\\(?=[^\w\s])|\\(texttt|url) ?", "", text) for key, text in texts.items()}
@@ -228,7 +300,9 @@ def pages() -> list[Page]:
             stem = Path(chapter["file"]).stem
             number += bool(part.get("numbered"))
             name = f"{number:02d}_{stem}" if part.get("numbered") else stem
-            found.append(Page(stem, number if part.get("numbered") else None, part["caption"], name))
+            found.append(
+                Page(stem, number if part.get("numbered") else None, part["caption"], name)
+            )
     return [page for page in found if page.stem not in LEFT_OUT]
 
 
@@ -242,10 +316,16 @@ def source(page: Page) -> NotebookNode:
 
 def options_and_body(lines: list[str]) -> tuple[dict[str, str], str]:
     """The options at the head of a directive, in either form, and the rest."""
-    if lines and lines[0].strip() == "---" and "---" in (rest := [line.strip() for line in lines[1:]]):
+    if (
+        lines
+        and lines[0].strip() == "---"
+        and "---" in (rest := [line.strip() for line in lines[1:]])
+    ):
         end = rest.index("---")
         given = yaml.safe_load("\n".join(lines[1 : end + 1])) or {}
-        return {key: str(value) for key, value in given.items()}, "\n".join(lines[end + 2 :]).strip("\n")
+        return {key: str(value) for key, value in given.items()}, "\n".join(lines[end + 2 :]).strip(
+            "\n"
+        )
     options = {}
     while lines and (option := OPTION.match(lines[0].strip())):
         options[option[1]] = option[2].strip()
@@ -264,9 +344,13 @@ def blocks(text: str) -> Iterator[str | Directive]:
             position += 1
             continue
         if start["name"] and start["fence"][0] == "`" and "`" in start["rest"]:
-            raise ValueError(f"a line is {lines[position]!r}; with backticks in it, it should begin with colons")
+            raise ValueError(
+                f"a line is {lines[position]!r}; with backticks in it, it should begin with colons"
+            )
         close = re.compile(rf"^ *{re.escape(start['fence'][0])}{{{len(start['fence'])},}}\s*$")
-        end = next((at for at in range(position + 1, len(lines)) if close.match(lines[at])), len(lines))
+        end = next(
+            (at for at in range(position + 1, len(lines)) if close.match(lines[at])), len(lines)
+        )
         inner = [line.removeprefix(start["indent"]) for line in lines[position + 1 : end]]
         if start["name"] is None:
             held += lines[position : end + 1]
@@ -323,7 +407,9 @@ class Copy:
         self.parts: list[str] = []  # of the cell of text that is being written
         self.label = ""  # of that cell
         self.depth = 0  # of boxes
-        self.folded = ""  # "open" inside of a solution, "over" behind one until something else begins
+        self.folded = (
+            ""  # "open" inside of a solution, "over" behind one until something else begins
+        )
         self.sections = 0
 
     # -- cells --
@@ -339,7 +425,9 @@ class Copy:
 
     def close(self, metadata: dict[str, Any] | None = None) -> None:
         """End the cell of text that is being written."""
-        text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(part.strip("\n") for part in self.parts if part.strip()))
+        text = re.sub(
+            r"\n{3,}", "\n\n", "\n\n".join(part.strip("\n") for part in self.parts if part.strip())
+        )
         if text.strip():
             name = self.label or self.unique(f"text-{len(self.cells)}")
             self.cells.append(nbformat.v4.new_markdown_cell(text, metadata=metadata or {}, id=name))
@@ -352,12 +440,16 @@ class Copy:
         self.label = self.label or self.unique(label)
         return self.label
 
-    def place(self, labels: Iterable[str], cell: str, kind: str = "", number: str = "", title: str = "") -> None:
+    def place(
+        self, labels: Iterable[str], cell: str, kind: str = "", number: str = "", title: str = ""
+    ) -> None:
         """Note where labels lead."""
         for label in labels:
             if self.learn and label in self.book.places:
                 where = self.book.places[label].page.stem
-                raise ValueError(f"the label {label} stands on {where} and {self.page.stem}; it should stand once")
+                raise ValueError(
+                    f"the label {label} stands on {where} and {self.page.stem}; it should stand once"
+                )
             if self.learn:
                 self.book.places[label] = Place(self.page, cell, kind, number, title)
 
@@ -379,7 +471,9 @@ class Copy:
             return text or "library reference"
         if self.learn or target.partition(".")[0] == "gqlib":
             return text or f"`{target}`"
-        self.book.faults.append(f"{self.page.stem} refers to {target}, which is no label and no page")
+        self.book.faults.append(
+            f"{self.page.stem} refers to {target}, which is no label and no page"
+        )
         return text or f"`{target}`"
 
     def role(self, name: str, content: str) -> str:
@@ -400,11 +494,22 @@ class Copy:
         if name in ("ref", "numref", "prf:ref", "doc", "eq", "any"):
             place = self.book.places.get(target)
             if name == "numref" and text and place is not None:
-                text = text.replace("%s", place.number).replace("{number}", place.number).replace("{name}", place.title)
-            if name == "ref" and place is not None and place.kind in ("figure", "table") and place.title:
+                text = (
+                    text.replace("%s", place.number)
+                    .replace("{number}", place.number)
+                    .replace("{name}", place.title)
+                )
+            if (
+                name == "ref"
+                and place is not None
+                and place.kind in ("figure", "table")
+                and place.title
+            ):
                 return self.link(target, text, place.title)
             return self.link(target, text)
-        self.book.faults.append(f"{self.page.stem} has the role {name}, which the copies do not know")
+        self.book.faults.append(
+            f"{self.page.stem} has the role {name}, which the copies do not know"
+        )
         return text or content
 
     def address(self, address: str) -> str | None:
@@ -465,7 +570,9 @@ class Copy:
         elif level == 2 and self.page.number is not None:
             self.sections += 1
             number = f"{self.page.number}.{self.sections}"
-        name = self.begin(self.waiting[0] if self.waiting else f"section-{title.lower()}"[:40].strip("- "))
+        name = self.begin(
+            self.waiting[0] if self.waiting else f"section-{title.lower()}"[:40].strip("- ")
+        )
         self.place(self.labels(), name, "section" if number else "", number, title)
         self.parts.append(f"{'#' * level} {number}{'. ' if number else ''}{title}")
 
@@ -511,7 +618,10 @@ class Copy:
             else:
                 for outside, stretch in outside_code(definitions(block)):
                     self.parts.append(self.inline(stretch) if outside else stretch)
-        body, self.parts = "\n\n".join(part.strip("\n") for part in self.parts if part.strip()), outer
+        body, self.parts = (
+            "\n\n".join(part.strip("\n") for part in self.parts if part.strip()),
+            outer,
+        )
         self.depth -= 1
         return body
 
@@ -556,7 +666,9 @@ class Copy:
             self.parts.append(f"*Proof.* {self.inner(block.body)}{end}∎")
         elif name == "math":
             self.labelled(None)
-            self.parts.append(self.display(f"\n{block.argument}\n{block.body}".replace("\n\n", "\n"), label))
+            self.parts.append(
+                self.display(f"\n{block.argument}\n{block.body}".replace("\n\n", "\n"), label)
+            )
         elif name in ("figure", "image"):
             self.figure(block, label)
         elif name == "list-table":
@@ -566,14 +678,23 @@ class Copy:
             self.parts.append(f"```{block.options.get('language', '')}\n{excerpt(block)}\n```")
         elif name == "raw":
             self.parts.append(re.sub(r"<script.*?</script>", "", block.body, flags=re.DOTALL))
-        elif name in SIDE or name in ADMONITIONS or name in CONTAINERS or name in ("admonition", "dropdown"):
+        elif (
+            name in SIDE
+            or name in ADMONITIONS
+            or name in CONTAINERS
+            or name in ("admonition", "dropdown")
+        ):
             self.labelled(label)
             self.box(block)
         else:
-            self.book.faults.append(f"{self.page.stem} has the directive {name}, which the copies do not know")
+            self.book.faults.append(
+                f"{self.page.stem} has the directive {name}, which the copies do not know"
+            )
             self.parts.append(self.inner(block.body))
 
-    def labelled(self, label: str | None, kind: str = "", number: str = "", title: str = "") -> None:
+    def labelled(
+        self, label: str | None, kind: str = "", number: str = "", title: str = ""
+    ) -> None:
         """Begin a new cell if a label leads here."""
         if found := self.labels(label):
             self.place(found, self.begin(found[-1]), kind, number, title)
@@ -582,7 +703,11 @@ class Copy:
         """A theorem, an algorithm, an exercise."""
         word, title = NUMBERED[block.name], self.inline(block.argument)
         number = "" if "nonumber" in block.options else self.numbers.next(self.page, word)
-        head = " ".join(filter(None, [f"**{word} {number}**".replace(" **", "**"), f"({title})" if title else ""]))
+        head = " ".join(
+            filter(
+                None, [f"**{word} {number}**".replace(" **", "**"), f"({title})" if title else ""]
+            )
+        )
         if not self.depth:
             self.close()
         self.labelled(label, word, number, title)
@@ -603,18 +728,27 @@ class Copy:
 
     def captioned(self, number: str, caption: str) -> str:
         """A caption with its number."""
-        return " ".join(filter(None, [f"**{FORMATS['figure'] % number}.**" if number else "", caption]))
+        return " ".join(
+            filter(None, [f"**{FORMATS['figure'] % number}.**" if number else "", caption])
+        )
 
     def box(self, block: Directive) -> None:
         """An admonition, a note for the margin, a container, or a part that is folded."""
         name, title, body = block.name, block.argument, block.body
         if name in ADMONITIONS or name == "margin":  # their text may begin in the first line
-            title, body = name.capitalize() if name in ADMONITIONS else "", f"{title}\n{body}".strip("\n")
+            title, body = (
+                name.capitalize() if name in ADMONITIONS else "",
+                f"{title}\n{body}".strip("\n"),
+            )
         elif name in CONTAINERS and "card" not in name:
             title = ""
         title, body = self.inline(title), self.inner(body)
         if block.folded:
-            self.parts += [f"<details><summary>{html(title or name.capitalize())}</summary>", body, "</details>"]
+            self.parts += [
+                f"<details><summary>{html(title or name.capitalize())}</summary>",
+                body,
+                "</details>",
+            ]
             return
         begin = "" if name in CONTAINERS else SMALL if name in SIDE else BOX
         self.parts += [begin, f"**{title}**" if title else "", body, END if begin else ""]
@@ -630,8 +764,12 @@ class Copy:
         name = self.unique(labels[-1] if labels else f"code-{len(self.cells)}")
         tags = set(cell.metadata.get("tags", []))
         hidden = {
-            "source_hidden": bool(tags & {"hide-input", "remove-input", "hide-cell", "remove-cell"}),
-            "outputs_hidden": bool(tags & {"hide-output", "remove-output", "hide-cell", "remove-cell"}),
+            "source_hidden": bool(
+                tags & {"hide-input", "remove-input", "hide-cell", "remove-cell"}
+            ),
+            "outputs_hidden": bool(
+                tags & {"hide-output", "remove-output", "hide-cell", "remove-cell"}
+            ),
         }
         metadata = {"tags": sorted(tags)} if tags else {}
         if any(hidden.values()):
@@ -656,7 +794,9 @@ class Copy:
             if kind == "text/markdown":
                 output.data[kind] = self.inline("".join(text))
             elif kind == "text/html":
-                output.data[kind] = HREF.sub(lambda found: self.address(found[0]) or found[0], "".join(text))
+                output.data[kind] = HREF.sub(
+                    lambda found: self.address(found[0]) or found[0], "".join(text)
+                )
         return output
 
     def notebook(self, cells: Iterable[NotebookNode]) -> NotebookNode:
@@ -678,7 +818,9 @@ class Copy:
         self.cells = around(self.book, self.page, self.cells)
         kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
         metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
-        metadata["jupytext"] = {"formats": "ipynb"}  # not paired with a text, as `pyproject.toml` has it for the book
+        metadata["jupytext"] = {
+            "formats": "ipynb"
+        }  # not paired with a text, as `pyproject.toml` has it for the book
         return nbformat.v4.new_notebook(cells=self.cells, metadata=metadata)
 
 
@@ -698,10 +840,16 @@ def excerpt(block: Directive) -> str:
     lines = (BOOK / block.argument).read_text(encoding="utf-8").splitlines()
     for option, behind in (("start-at", 0), ("start-after", 1)):
         if option in block.options:
-            lines = lines[next(at for at, line in enumerate(lines) if block.options[option] in line) + behind :]
+            lines = lines[
+                next(at for at, line in enumerate(lines) if block.options[option] in line)
+                + behind :
+            ]
     for option, behind in (("end-at", 1), ("end-before", 0)):
         if option in block.options:
-            lines = lines[: next(at for at, line in enumerate(lines) if block.options[option] in line) + behind]
+            lines = lines[
+                : next(at for at, line in enumerate(lines) if block.options[option] in line)
+                + behind
+            ]
     return "\n".join(lines).strip("\n")
 
 
@@ -721,8 +869,12 @@ def list_table(body: str, inline: Callable[[str], str]) -> str:
 
 def bibliography() -> list[NotebookNode]:
     """One cell for each entry, by author and year."""
-    order = sorted(entries(), key=lambda key: (author_year(key)[0].lower(), author_year(key)[1], key))
-    return [nbformat.v4.new_markdown_cell(references()[key], id=cell_id("ref-" + key)) for key in order]
+    order = sorted(
+        entries(), key=lambda key: (author_year(key)[0].lower(), author_year(key)[1], key)
+    )
+    return [
+        nbformat.v4.new_markdown_cell(references()[key], id=cell_id("ref-" + key)) for key in order
+    ]
 
 
 def contents(book: Book) -> str:
@@ -768,7 +920,10 @@ def learn() -> Book:
 def copies(book: Book) -> dict[str, NotebookNode]:
     """Every reading copy, by the name of its file."""
     numbers = Numbers()
-    return {page.file: Copy(book, page, numbers, learn=False).notebook(source(page).cells) for page in book.pages}
+    return {
+        page.file: Copy(book, page, numbers, learn=False).notebook(source(page).cells)
+        for page in book.pages
+    }
 
 
 def digest(notebook: NotebookNode) -> str:
@@ -793,7 +948,9 @@ def write(folder: Path, made: dict[str, NotebookNode], files: Iterable[str] = ()
     for name in sorted({*made, *before}):
         path, new = folder / name, made.get(name)
         now = digest(nbformat.read(path, as_version=4)) if path.exists() else ""
-        if now and now != before.get(name) and (new is None or now != digest(new)):  # the reader's own
+        if (
+            now and now != before.get(name) and (new is None or now != digest(new))
+        ):  # the reader's own
             if new is not None and digest(new) == before.get(name):
                 continue
             path = path.rename(yours(path))
@@ -806,14 +963,26 @@ def write(folder: Path, made: dict[str, NotebookNode], files: Iterable[str] = ()
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(BOOK / name, folder / name)
     (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-    off = {"disabledExtensions": {"jupyterlab-myst": True, "@jupyterlab/apputils-extension:announcements": True}}
+    off = {
+        "disabledExtensions": {
+            "jupyterlab-myst": True,
+            "@jupyterlab/apputils-extension:announcements": True,
+        }
+    }
     (folder / CONFIG / "labconfig").mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG / "labconfig" / "page_config.json").write_text(json.dumps(off, indent=1) + "\n", encoding="utf-8")
-    whole = {"@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}}  # a page to search and to jump in
+    (folder / CONFIG / "labconfig" / "page_config.json").write_text(
+        json.dumps(off, indent=1) + "\n", encoding="utf-8"
+    )
+    whole = {
+        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}
+    }  # a page to search and to jump in
     (folder / CONFIG / "labconfig" / "default_setting_overrides.json").write_text(
         json.dumps(whole, indent=1) + "\n", encoding="utf-8"
     )
-    log.write_text(json.dumps({name: digest(new) for name, new in made.items()}, indent=1) + "\n", encoding="utf-8")
+    log.write_text(
+        json.dumps({name: digest(new) for name, new in made.items()}, indent=1) + "\n",
+        encoding="utf-8",
+    )
     return said
 
 

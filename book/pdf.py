@@ -24,7 +24,8 @@ ADVICE = f"On Debian and Ubuntu: apt-get install {PACKAGES}"
 FAULTS = {
     "an error": re.compile(r"^! .*(?:\n.*){0,4}", re.MULTILINE),
     "a reference that leads nowhere": re.compile(
-        r"^(?:LaTeX|Package hyperref|Package natbib) Warning: .*(?:undefined|multiply).*", re.MULTILINE
+        r"^(?:LaTeX|Package hyperref|Package natbib) Warning: .*(?:undefined|multiply).*",
+        re.MULTILINE,
     ),
     "a letter that the font lacks": re.compile(r"^Missing character: .*", re.MULTILINE),
 }
@@ -37,12 +38,23 @@ def missing() -> list[str]:
 
 def faults(log: str) -> list[str]:
     """What the log reports that a reader would stumble over."""
-    return [f"{name}: {found.group(0)}" for name, pattern in FAULTS.items() for found in pattern.finditer(log)]
+    return [
+        f"{name}: {found.group(0)}"
+        for name, pattern in FAULTS.items()
+        for found in pattern.finditer(log)
+    ]
 
 
 def to_latex(folder: Path) -> Path | None:
     """Turn the book into LaTeX below the folder; return where the sources are, or nothing where that fails."""
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "book", "--builder", "latex", "-W"]
+    command = [
+        str(Path(sys.executable).with_name("jupyter-book")),
+        "build",
+        "book",
+        "--builder",
+        "latex",
+        "-W",
+    ]
     command += ["--keep-going", "-n", "--quiet", "--path-output", str(folder)]
     done = subprocess.run(command, cwd=ROOT, check=False)
     return None if done.returncode else folder / "_build" / "latex"
@@ -50,15 +62,30 @@ def to_latex(folder: Path) -> Path | None:
 
 def typeset(sources: Path, name: str) -> list[str]:
     """Make the PDF of one document beside its source; return what is wrong with it."""
-    for left in sources.glob(f"{name}.*"):  # a run that was interrupted leaves half a file, and TeX stumbles over it
+    for left in sources.glob(
+        f"{name}.*"
+    ):  # a run that was interrupted leaves half a file, and TeX stumbles over it
         if left.suffix != ".tex":
             left.unlink()
     log = sources / f"{name}.log"
     # Everything but the verdict is in the log, whose lines are not to be cut.
     done = subprocess.run(
-        ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-silent", f"{name}.tex"],
+        [
+            "latexmk",
+            "-xelatex",
+            "-interaction=nonstopmode",
+            "-halt-on-error",
+            "-silent",
+            f"{name}.tex",
+        ],
         cwd=sources,
-        env={**os.environ, "max_print_line": "10000", "LATEXOPTS": "", "XINDYOPTS": "", "FORCE_SOURCE_DATE": "1"},
+        env={
+            **os.environ,
+            "max_print_line": "10000",
+            "LATEXOPTS": "",
+            "XINDYOPTS": "",
+            "FORCE_SOURCE_DATE": "1",
+        },
         capture_output=True,
         text=True,
         errors="replace",
@@ -73,7 +100,9 @@ def typeset(sources: Path, name: str) -> list[str]:
 def build(folder: Path, names: tuple[str, ...], what: str) -> int:
     """Build these documents into the folder and say where they are; 1 where something is wrong with them."""
     sources = to_latex(folder)
-    found = ["jupyter-book could not turn the book into LaTeX, see above"] if sources is None else []
+    found = (
+        ["jupyter-book could not turn the book into LaTeX, see above"] if sources is None else []
+    )
     for name in names if sources else ():
         found += typeset(sources, name)
     if found:
@@ -93,11 +122,19 @@ def main(arguments: list[str]) -> int:
     """Check for TeX, build, and say where the PDF is."""
     lacking = missing()
     if lacking:
-        print(f"The PDF edition needs {' and '.join(lacking)}, not found on the PATH. {ADVICE}", file=sys.stderr)
+        print(
+            f"The PDF edition needs {' and '.join(lacking)}, not found on the PATH. {ADVICE}",
+            file=sys.stderr,
+        )
         return 1
     if "--check" in arguments:
         return 0
-    folder = Path(next((argument for argument in arguments if not argument.startswith("-")), ROOT / "_build" / "pdf"))
+    folder = Path(
+        next(
+            (argument for argument in arguments if not argument.startswith("-")),
+            ROOT / "_build" / "pdf",
+        )
+    )
     also = (ARTICLE,) if "--all" in arguments else ()
     return build(folder.resolve(), (NAME, REFERENCE, *also), "The PDF edition")
 

@@ -49,9 +49,20 @@ BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
 HEADER = "jupytext:"
 README_FIGURE = "fig-index-eta"  # of the first page; the README shows it too
-NAMES, LOOK_UP = "gqlib.sweeps.names", "look_up"  # the module with the table of names, and how it is used
+NAMES, LOOK_UP = (
+    "gqlib.sweeps.names",
+    "look_up",
+)  # the module with the table of names, and how it is used
 # Words of code that reads code.
-READERS = {"__doc__", "get_docstring", "getcomments", "getdoc", "getsource", "getsourcelines", "help"}
+READERS = {
+    "__doc__",
+    "get_docstring",
+    "getcomments",
+    "getdoc",
+    "getsource",
+    "getsourcelines",
+    "help",
+}
 MODULE = re.compile(r"(gqlib(?:\.\w+)*)(?::\w+)?")
 FILE = re.compile(r"[\w./*-]*\.(?:npz|json|ya?ml|csv)")
 LOADED = "import sys; print(*(name for name in sys.modules if name.partition('.')[0] == 'gqlib'))"
@@ -59,7 +70,11 @@ LOADED = "import sys; print(*(name for name in sys.modules if name.partition('.'
 
 def chapters() -> list[Path]:
     """The text notebooks of the book, by their header."""
-    return [path for path in sorted(BOOK.glob("*.md")) if HEADER in path.read_text(encoding="utf-8")[:200]]
+    return [
+        path
+        for path in sorted(BOOK.glob("*.md"))
+        if HEADER in path.read_text(encoding="utf-8")[:200]
+    ]
 
 
 @cache
@@ -79,7 +94,9 @@ def strings(tree: ast.Module) -> frozenset[str]:
 def words(tree: ast.Module) -> frozenset[str]:
     """Every name in the code: of variables, attributes and imports."""
     fields = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name"}
-    return frozenset(getattr(node, fields[type(node)]) for node in ast.walk(tree) if type(node) in fields)
+    return frozenset(
+        getattr(node, fields[type(node)]) for node in ast.walk(tree) if type(node) in fields
+    )
 
 
 def modules_in(texts: Iterable[str]) -> set[str]:
@@ -91,8 +108,16 @@ def modules_in(texts: Iterable[str]) -> set[str]:
 def kinds(tree: ast.Module) -> frozenset[str]:
     """The kinds of names that the code looks up in the table."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
-    asked = [node.args[0] for node in calls if getattr(node.func, "id", getattr(node.func, "attr", "")) == LOOK_UP]
-    return frozenset(kind for node in asked for kind in ([node.value] if isinstance(node, ast.Constant) else TABLE))
+    asked = [
+        node.args[0]
+        for node in calls
+        if getattr(node.func, "id", getattr(node.func, "attr", "")) == LOOK_UP
+    ]
+    return frozenset(
+        kind
+        for node in asked
+        for kind in ([node.value] if isinstance(node, ast.Constant) else TABLE)
+    )
 
 
 @cache
@@ -117,7 +142,11 @@ def loaded(name: str) -> tuple[str, Path] | None:
         return None
     if (base / "__init__.py").is_file():
         return name, base / "__init__.py"
-    return (name.rpartition(".")[0], base.with_suffix(".py")) if base.with_suffix(".py").is_file() else None
+    return (
+        (name.rpartition(".")[0], base.with_suffix(".py"))
+        if base.with_suffix(".py").is_file()
+        else None
+    )
 
 
 def closure(names: Iterable[str]) -> dict[str, Path]:
@@ -146,14 +175,20 @@ def files_named(texts: Iterable[str], *places: Path) -> set[Path]:
 def header_strings(path: Path) -> set[str]:
     """What a result says about itself."""
     with zipfile.ZipFile(path) as archive:
-        about = json.loads(archive.read("header.json"))["attrs"] if "header.json" in archive.namelist() else {}
+        about = (
+            json.loads(archive.read("header.json"))["attrs"]
+            if "header.json" in archive.namelist()
+            else {}
+        )
     return {value for value in about.values() if isinstance(value, str)}
 
 
 def table_modules(asked: Iterable[str], said: set[str]) -> set[str]:
     """The modules that the table has for these kinds under one of the names that were said."""
     today = said | {new for names in FORMER.values() for old, new in names.items() if old in said}
-    return modules_in(path for kind in asked for name, path in TABLE.get(kind, {}).items() if name in today)
+    return modules_in(
+        path for kind in asked for name, path in TABLE.get(kind, {}).items() if name in today
+    )
 
 
 def code_of(notebook: nbformat.NotebookNode) -> str:
@@ -174,7 +209,9 @@ def reached(tree: ast.Module) -> tuple[dict[str, Path], set[Path]]:
         more = table_modules(asked, said) - names
         names |= more
     for name, one in trees.items():
-        whole = (text for text in strings(one) if not Path(text).name.startswith("."))  # and not an ending
+        whole = (
+            text for text in strings(one) if not Path(text).name.startswith(".")
+        )  # and not an ending
         data |= files_named(whole, ROOT / "results", BOOK, found[name].parent)
     return found, data
 
@@ -197,7 +234,9 @@ def bare(code: bytes) -> bytes:
             continue
         text = node.body[0]
         start, end = lines[text.lineno - 1].encode(), lines[text.end_lineno - 1].encode()
-        if not start[: text.col_offset].strip() and not end[text.end_col_offset :].strip():  # alone on its lines
+        if (
+            not start[: text.col_offset].strip() and not end[text.end_col_offset :].strip()
+        ):  # alone on its lines
             dropped |= set(range(text.lineno, text.end_lineno + 1))
     return "\n".join(line for row, line in enumerate(lines, 1) if row not in dropped).encode()
 
@@ -211,9 +250,14 @@ def inputs(source: Path) -> tuple[dict[str, Path], dict[Path, bytes]]:
         tree = ast.parse("__doc__")
     found, data = reached(tree)
     trees = (tree, *(parsed(path.read_bytes()) for path in found.values()))
-    shown = any("raises-exception" in cell.metadata.get("tags", []) for cell in notebook.cells)  # with lines of code
+    shown = any(
+        "raises-exception" in cell.metadata.get("tags", []) for cell in notebook.cells
+    )  # with lines of code
     if shown or any(READERS & words(one) for one in trees):
-        found = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.glob("gqlib/**/*.py")}
+        found = {
+            ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+            for path in ROOT.glob("gqlib/**/*.py")
+        }
         found = {name.removesuffix(".__init__"): path for name, path in found.items()}
         seen = {path: path.read_bytes() for path in found.values()}
     else:
@@ -225,7 +269,9 @@ def digest(source: Path) -> str:
     """One name for all that a record depends on."""
     total = hashlib.sha256()
     for path, content in sorted(inputs(source)[1].items()):
-        total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + hashlib.sha256(content).digest())
+        total.update(
+            path.relative_to(ROOT).as_posix().encode() + b"\0" + hashlib.sha256(content).digest()
+        )
     return total.hexdigest()[:16]
 
 
@@ -271,7 +317,10 @@ def picture(notebook: nbformat.NotebookNode, name: str) -> bytes:
 def refresh(source: Path) -> float:
     """Execute one chapter from its text alone; return the seconds it took."""
     begin = time.perf_counter()
-    today, known = digest(source), set(inputs(source)[0])  # before: what changes meanwhile makes the record stale
+    today, known = (
+        digest(source),
+        set(inputs(source)[0]),
+    )  # before: what changes meanwhile makes the record stale
     notebook = jupytext.read(source)
     notebook.cells.append(nbformat.v4.new_code_cell(LOADED))
     NotebookClient(
@@ -284,11 +333,15 @@ def refresh(source: Path) -> float:
     ).execute()
     missed = set(notebook.cells.pop().outputs[0].text.split()) - known
     if missed:
-        raise ValueError(f"{source.name} loads {', '.join(sorted(missed))}; by reading it should have been found")
+        raise ValueError(
+            f"{source.name} loads {', '.join(sorted(missed))}; by reading it should have been found"
+        )
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # stable from one execution to the next
     notebook.metadata["gqlib"] = {"digest": today, "pictures": seal(notebook)}
-    notebook.metadata["language_info"] = {"name": "python"}  # the version of Python is not part of a record
+    notebook.metadata["language_info"] = {
+        "name": "python"
+    }  # the version of Python is not part of a record
     # Written at the end and at once: whoever is killed half-way leaves the record that was there.
     write_file(source.with_suffix(".ipynb"), nbformat.writes(notebook).encode() + b"\n")
     if source.stem == "index":
@@ -323,11 +376,17 @@ def refresh_all(sources: list[Path], jobs: int) -> int:
 
 def main(arguments: list[str]) -> int:
     """Refresh the named chapters, all of them with --all, or those that are stale."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("chapters", nargs="*", type=lambda text: Path(text).resolve(), metavar="book/NAME.md")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "chapters", nargs="*", type=lambda text: Path(text).resolve(), metavar="book/NAME.md"
+    )
     parser.add_argument("--all", action="store_true", help="execute every chapter")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
-    parser.add_argument("--seal", action="store_true", help="execute nothing; seal the pictures of unsealed records")
+    parser.add_argument(
+        "--seal", action="store_true", help="execute nothing; seal the pictures of unsealed records"
+    )
     options = parser.parse_args(arguments)
     if options.seal:
         print(*("sealed: ", *(source.stem for source in chapters() if add_seal(source))))

@@ -18,7 +18,9 @@ __all__ = ["FiniteMDP", "PredictionProblem", "__version__", "stationary_distribu
 
 def _modules() -> set[str]:
     """The public modules and packages of the library, found in its directory."""
-    return {module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")}
+    return {
+        module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")
+    }
 
 
 def __dir__() -> list[str]:

@@ -19,9 +19,13 @@ def html_table(title: str, rows: Iterable[Sequence[object]], head: Sequence[obje
     >>> html_table("A & B", [("n", 3)])
     '<table><caption>A &amp; B</caption><tbody><tr><th scope="row">n</th><td>3</td></tr></tbody></table>'
     """
-    top = "".join(f'<th scope="col">{escape(str(cell))}</th>' if cell else "<td></td>" for cell in head)
+    top = "".join(
+        f'<th scope="col">{escape(str(cell))}</th>' if cell else "<td></td>" for cell in head
+    )
     body = "".join(
-        f'<tr><th scope="row">{escape(str(first))}</th>' + "".join(f"<td>{escape(str(c))}</td>" for c in rest) + "</tr>"
+        f'<tr><th scope="row">{escape(str(first))}</th>'
+        + "".join(f"<td>{escape(str(c))}</td>" for c in rest)
+        + "</tr>"
         for first, *rest in rows
     )
     above = f"<thead><tr>{top}</tr></thead>" if top else ""
@@ -81,8 +85,12 @@ class Fixed(ByValue):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._fixed:
-            raise AttributeError(f"{type(self).__name__} does not change; {name} should be given when it is made")
+            raise AttributeError(
+                f"{type(self).__name__} does not change; {name} should be given when it is made"
+            )
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} does not change; {name} should be left as it is")
+        raise AttributeError(
+            f"{type(self).__name__} does not change; {name} should be left as it is"
+        )

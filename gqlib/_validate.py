@@ -69,7 +69,9 @@ def scalar(
     above = number >= high if open_high else number > high
     if not np.isfinite(number) or below or above:
         left, right = "[("[open_low or low == -np.inf], "])"[open_high or high == np.inf]
-        span = "finite" if low == -np.inf and high == np.inf else f"in {left}{low:g}, {high:g}{right}"
+        span = (
+            "finite" if low == -np.inf and high == np.inf else f"in {left}{low:g}, {high:g}{right}"
+        )
         raise ValueError(f"{name} is {brief(value)}; it should be {span}")
     if abs(number) > largest:
         raise ValueError(f"{name} is {brief(value)}; it should be at most {largest:g} in size")
@@ -84,13 +86,16 @@ def _is_real(value: Any) -> bool:
 
 def _holds_other(given: NDArray[Any]) -> bool:
     """Whether an array of objects has some that NumPy would make numbers of, None and text, though they are none."""
-    return given.dtype == object and any(entry is None or isinstance(entry, str | bytes) for entry in given.flat)
+    return given.dtype == object and any(
+        entry is None or isinstance(entry, str | bytes) for entry in given.flat
+    )
 
 
 def numbers(**values: Any) -> list[float]:
     """The numbers that a learner's step takes, by name, each within its own entry of `RANGES`."""
     return [
-        scalar(name, value, low=RANGES[name][0], high=RANGES[name][1], largest=np.inf) for name, value in values.items()
+        scalar(name, value, low=RANGES[name][0], high=RANGES[name][1], largest=np.inf)
+        for name, value in values.items()
     ]
 
 
@@ -101,12 +106,20 @@ def fraction(name: str, value: float) -> float:
 
 def integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
     """A whole number between `low` and `high`, both included."""
-    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, int | np.integer):
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(
+        value, int | np.integer
+    ):
         raise ValueError(f"{name} is {brief(value)}; it should be a whole number")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
         least, most = brief(low), brief(high)  # which may be very long numbers, too
-        span = f"at least {least}" if high is None else f"at most {most}" if low is None else f"from {least} to {most}"
+        span = (
+            f"at least {least}"
+            if high is None
+            else f"at most {most}"
+            if low is None
+            else f"from {least} to {most}"
+        )
         raise ValueError(f"{name} is {brief(number)}; it should be {span}")
     return number
 
@@ -114,7 +127,9 @@ def integer(name: str, value: Any, *, low: int | None = None, high: int | None =
 def room(name: str, value: Any, numbers: int) -> None:
     """Refuse a size that asks for arrays of more than `ROOM` numbers."""
     if numbers > ROOM:
-        raise ValueError(f"{name} is {brief(value)}; it should be smaller, so that arrays hold at most {ROOM} numbers")
+        raise ValueError(
+            f"{name} is {brief(value)}; it should be smaller, so that arrays hold at most {ROOM} numbers"
+        )
 
 
 def flag(name: str, value: Any) -> bool:
@@ -151,7 +166,9 @@ def takes(name: str, value: Any, *arguments: str) -> Callable[..., Any]:
     try:
         signature.bind(*arguments)
     except TypeError:
-        raise ValueError(f"{name} takes {signature}; it should take ({', '.join(arguments)})") from None
+        raise ValueError(
+            f"{name} takes {signature}; it should take ({', '.join(arguments)})"
+        ) from None
     return called
 
 
@@ -165,7 +182,9 @@ def path(name: str, value: Any) -> Path:
 def members(name: str, value: Any, *needed: str) -> Mapping[str, Any]:
     """A mapping that has the entries `needed`."""
     if not isinstance(value, Mapping) or not all(key in value for key in needed):
-        raise ValueError(f"{name} is {brief(value)}; it should be a mapping with {', '.join(needed) or 'names'}")
+        raise ValueError(
+            f"{name} is {brief(value)}; it should be a mapping with {', '.join(needed) or 'names'}"
+        )
     return value
 
 
@@ -174,10 +193,19 @@ def runs(name: str, value: Any, **axes: int) -> None:
     found = members(name, value, *axes)
     for entry, wanted in axes.items():
         rows = found[entry]
-        if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "biuf" or rows.ndim != wanted or not rows.size:
-            raise ValueError(f"{name} has {entry} {brief(rows)}; it should be numbers with {wanted} axes, runs first")
+        if (
+            not isinstance(rows, np.ndarray)
+            or rows.dtype.kind not in "biuf"
+            or rows.ndim != wanted
+            or not rows.size
+        ):
+            raise ValueError(
+                f"{name} has {entry} {brief(rows)}; it should be numbers with {wanted} axes, runs first"
+            )
     if len({len(found[entry]) for entry in axes}) > 1:
-        raise ValueError(f"{name} differ in the number of runs; {', '.join(axes)} should have one row for each")
+        raise ValueError(
+            f"{name} differ in the number of runs; {', '.join(axes)} should have one row for each"
+        )
 
 
 def labelled(name: str, value: Any, *needed: str) -> None:
@@ -191,7 +219,9 @@ def choice(name: str, value: Any, options: Sequence[Chosen], *, others: str = ""
     """One of a few names; `others` says, in a refusal, what else would have done."""
     if not isinstance(value, str) or value not in options:
         known = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} is {brief(value)}; it should be one of {known}{others and f', or {others}'}")
+        raise ValueError(
+            f"{name} is {brief(value)}; it should be one of {known}{others and f', or {others}'}"
+        )
     return options[options.index(value)]  # and not an equal text of another class
 
 
@@ -208,26 +238,37 @@ def reals(name: str, value: ArrayLike) -> Array:
         given = np.asarray(value)
         if not _is_real(given) or np.ma.is_masked(value) or _holds_other(given):
             raise TypeError
-        return np.array(given, dtype=np.float64, order="C")  # so that rounding does not depend on the caller's layout
+        return np.array(
+            given, dtype=np.float64, order="C"
+        )  # so that rounding does not depend on the caller's layout
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} is {brief(value)}; it should be an array of real numbers") from None
+        raise ValueError(
+            f"{name} is {brief(value)}; it should be an array of real numbers"
+        ) from None
 
 
-def array(name: str, value: ArrayLike, shape: tuple[int | None, ...], *, largest: float = LARGEST) -> Array:
+def array(
+    name: str, value: ArrayLike, shape: tuple[int | None, ...], *, largest: float = LARGEST
+) -> Array:
     """A float64 array of the given shape, finite and at most `largest` in size; None stands for any length from 1."""
     result = reals(name, value)
     fits = result.ndim == len(shape) and all(
-        size >= 1 if want is None else size == want for size, want in zip(result.shape, shape, strict=True)
+        size >= 1 if want is None else size == want
+        for size, want in zip(result.shape, shape, strict=True)
     )
     if not fits:
         lengths = ["any" if want is None else str(want) for want in shape]
-        wanted = f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"  # as Python writes a tuple
+        wanted = (
+            f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
+        )  # as Python writes a tuple
         raise ValueError(f"{name} has shape {result.shape}; it should have shape {wanted}")
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
         raise ValueError(f"{name} is {result[where]} at {where}; every entry should be finite")
     if np.abs(result).max(initial=0.0) > largest:
-        raise ValueError(f"{name} reaches {np.abs(result).max():g} in size; every entry should be at most {largest:g}")
+        raise ValueError(
+            f"{name} reaches {np.abs(result).max():g} in size; every entry should be at most {largest:g}"
+        )
     return result
 
 
@@ -239,7 +280,9 @@ def finite(**results: Any) -> None:
     """Refuse a step whose results, given by name, leave the range of floating-point numbers."""
     for name, value in results.items():
         if not np.isfinite(value).all():
-            raise Diverged(f"{name} overflows in this step; weights, features and rates should be smaller")
+            raise Diverged(
+                f"{name} overflows in this step; weights, features and rates should be smaller"
+            )
 
 
 def dimensions(value: Any) -> int:
@@ -264,7 +307,9 @@ def distributions(
     result = array(name, value, shape)
     if (result < 0).any():
         where = tuple(int(i) for i in np.argwhere(result < 0)[0])
-        raise ValueError(f"{name} is {result[where]:g} at {where}; probabilities should not be negative")
+        raise ValueError(
+            f"{name} is {result[where]:g} at {where}; probabilities should not be negative"
+        )
     totals = np.asarray(result.sum(axis=-1))
     excess = totals - 1.0
     wrong = excess > PROBABILITY_TOLERANCE if allow_less else np.abs(excess) > PROBABILITY_TOLERANCE
@@ -290,4 +335,6 @@ def package(name: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != name:
             raise
-        raise ModuleNotFoundError(f"this needs the package {name}: install gqlib[{extra}]", name=name) from error
+        raise ModuleNotFoundError(
+            f"this needs the package {name}: install gqlib[{extra}]", name=name
+        ) from error

@@ -27,11 +27,26 @@ from typing import Any, Literal, get_args
 from gqlib import _validate as check
 from gqlib.edition.typeset import to_markdown
 
-__all__ = ["SOURCES", "VERDICTS", "WEIGHTS", "Claim", "count_verdicts", "count_weights", "load_claims", "render"]
+__all__ = [
+    "SOURCES",
+    "VERDICTS",
+    "WEIGHTS",
+    "Claim",
+    "count_verdicts",
+    "count_weights",
+    "load_claims",
+    "render",
+]
 
 Source = Literal["paper", "successor"]
 Verdict = Literal[
-    "verified", "definition", "corrected", "refuted", "reproduced", "not reproduced", "underspecified"
+    "verified",
+    "definition",
+    "corrected",
+    "refuted",
+    "reproduced",
+    "not reproduced",
+    "underspecified",
 ]
 SOURCES, VERDICTS = get_args(Source), get_args(Verdict)
 # How much a correction weighs: put right while reading; a wrong line but a right result; the statement itself changes.
@@ -121,7 +136,9 @@ class Claim:
             section = "Sections " + " and ".join(name.removeprefix("Section ") for name in others)
         if not section:
             return words
-        return f"{section} and {words}" if len(others) < len(self.sections) else f"{section}, {words}"
+        return (
+            f"{section} and {words}" if len(others) < len(self.sections) else f"{section}, {words}"
+        )
 
 
 def load_claims(path: str | Path | None = None, *, source: Source = "paper") -> list[Claim]:
@@ -156,7 +173,9 @@ def load_claims(path: str | Path | None = None, *, source: Source = "paper") -> 
         yaml.YAMLError, RecursionError, OverflowError, AttributeError, ValueError, LookupError, TypeError, OSError
     ) as error:  # fmt: skip
         told = " ".join(str(error).split())
-        raise ValueError(f"path is {place.name}; it should hold a list of claims in YAML ({told})") from error
+        raise ValueError(
+            f"path is {place.name}; it should hold a list of claims in YAML ({told})"
+        ) from error
     if not isinstance(entries, list):
         raise ValueError(f"path is {place.name}; it should hold a list of claims")
     claims = [_claim(entry) for entry in entries]
@@ -207,22 +226,34 @@ def _claim(entry: Any) -> Claim:
     unknown = set(entry) - FIELDS
     if unknown:
         first = sorted(unknown, key=str)[0]
-        raise ValueError(f"claim {name} has a field {first!r}; it should be one of {sorted(FIELDS)}")
+        raise ValueError(
+            f"claim {name} has a field {first!r}; it should be one of {sorted(FIELDS)}"
+        )
     verdict = check.choice(f"verdict of claim {name}", entry.get("verdict"), VERDICTS)
     needed = NEEDS.get(verdict)
     if needed and not entry.get(needed):
-        raise ValueError(f"{needed} of claim {name} is missing; a claim that is {verdict} should have it")
+        raise ValueError(
+            f"{needed} of claim {name} is missing; a claim that is {verdict} should have it"
+        )
     weight, repeats = str(entry.get("weight") or ""), str(entry.get("repeats") or "")
-    if (verdict == "corrected" and not repeats) != bool(weight) or (weight and weight not in WEIGHTS):
+    if (verdict == "corrected" and not repeats) != bool(weight) or (
+        weight and weight not in WEIGHTS
+    ):
         wanted = f"one of {WEIGHTS} where a claim is corrected and repeats no other, and missing elsewhere"
         raise ValueError(f"weight of claim {name} is {weight!r}; it should be {wanted}")
     if (verdict in DEFENDED or weight == "hypothesis") and not repeats and not entry.get("defence"):
         raise ValueError(f"defence of claim {name} is missing; the paper should have its case made")
     where, evidence = entry.get("where"), entry.get("evidence")
-    if not isinstance(where, dict) or not {"section", "label"} <= set(where) or not entry.get("says"):
+    if (
+        not isinstance(where, dict)
+        or not {"section", "label"} <= set(where)
+        or not entry.get("says")
+    ):
         raise ValueError(f"claim {name} should have `where` with section and label, and `says`")
     if not isinstance(evidence, list) or not evidence:
-        raise ValueError(f"evidence of claim {name} is {check.brief(evidence)}; it should be a list")
+        raise ValueError(
+            f"evidence of claim {name} is {check.brief(evidence)}; it should be a list"
+        )
     for proof in evidence:
         named = isinstance(proof, dict) and set(proof) in ({"chapter", "cell"}, {"test"})
         if not named or not all(isinstance(place, str) for place in proof.values()):
@@ -230,7 +261,9 @@ def _claim(entry: Any) -> Claim:
             raise ValueError(f"{told}; it should be a chapter's cell, or a test")
     items = entry.get("items") or []
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise ValueError(f"items of claim {name} is {check.brief(items)}; it should be a list of texts")
+        raise ValueError(
+            f"items of claim {name} is {check.brief(items)}; it should be a list of texts"
+        )
     return Claim(
         id=name,
         section=str(where["section"]),
@@ -255,7 +288,9 @@ def checked(claims: Iterable[Claim]) -> list[Claim]:
     try:
         listed = list(claims)
     except TypeError:
-        raise ValueError(f"claims is {check.brief(claims)}; it should be a list of claims") from None
+        raise ValueError(
+            f"claims is {check.brief(claims)}; it should be a list of claims"
+        ) from None
     for claim in listed:
         check.instance("claims", claim, Claim)
     return listed
@@ -316,7 +351,9 @@ def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = Fal
     for claim in claims:
         first = dict(reversed(claim.cells))
         shown = [
-            f"[{chapter.replace('_', ' ')}](#{first[chapter]})" if links else chapter.replace("_", " ")
+            f"[{chapter.replace('_', ' ')}](#{first[chapter]})"
+            if links
+            else chapter.replace("_", " ")
             for chapter in dict.fromkeys(chapter for chapter, _ in claim.cells)
         ]
         columns = [to_markdown(claim.place), _judged(claim, verdicts, names), ", ".join(shown)]
@@ -325,11 +362,21 @@ def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = Fal
 
 
 def _judged(claim: Claim, verdicts: bool, names: Mapping[str, str]) -> str:
-    said, told, case = map(to_markdown, (claim.says, claim.correction or claim.readings, claim.defence))
+    said, told, case = map(
+        to_markdown, (claim.says, claim.correction or claim.readings, claim.defence)
+    )
     weight = f" ({claim.weight})" if claim.weight else ""
-    parts = [f"**{claim.verdict}{weight}** {said}" if verdicts else said + f"{weight and f' **{claim.weight}**'}"]
+    parts = [
+        f"**{claim.verdict}{weight}** {said}"
+        if verdicts
+        else said + f"{weight and f' **{claim.weight}**'}"
+    ]
     parts += [f"*{told}*"] if told else []
-    again = f"judged with {to_markdown(names[claim.repeats])}" if claim.repeats in names else "judged elsewhere"
+    again = (
+        f"judged with {to_markdown(names[claim.repeats])}"
+        if claim.repeats in names
+        else "judged elsewhere"
+    )
     parts += [f"({again}; not counted again)"] if claim.repeats else []
     parts += [f"**For the paper:** {case}"] if case else []
     return " <br>".join(parts)

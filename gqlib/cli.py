@@ -37,13 +37,29 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 FAILED, INTERRUPTED, TERMINATED = 2, 130, 143
-LONGEST_LABEL = 120  # letters; a name of a file has at most 255, and one that is being written some more
+LONGEST_LABEL = (
+    120  # letters; a name of a file has at most 255, and one that is being written some more
+)
 OVERRIDES = {"sigma": "S", "lam": "L", "tilings": "N"}  # fields that have an option of their own
 TOGETHER = {"today": [name for name in REGISTRY if name.startswith("today")]}  # made by one command
-SPELT = {"→": "->", "≤": "<=", "≥": ">=", "≠": "!=", "−": "-", "⁻": "^-", "‖": "||", "∈": "in", "ᵀ": "'", "…": "..."}
+SPELT = {
+    "→": "->",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "−": "-",
+    "⁻": "^-",
+    "‖": "||",
+    "∈": "in",
+    "ᵀ": "'",
+    "…": "...",
+}
 _LETTERS = "αβγδεζηθικλμνξοπρστυφχψω"
 # By name; that of λ is lamda in Unicode.
-GREEK = {unicodedata.name(letter).split()[-1].lower().replace("amda", "ambda"): letter for letter in _LETTERS}
+GREEK = {
+    unicodedata.name(letter).split()[-1].lower().replace("amda", "ambda"): letter
+    for letter in _LETTERS
+}
 _EPILOG = """\
 examples:
   gq reproduce table2 --runs 2             a first look, on all cores
@@ -90,13 +106,17 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="gq", description="Gradient Q(σ, λ): experiments, results, claims and speed.")
+    parser = _Parser(
+        prog="gq", description="Gradient Q(σ, λ): experiments, results, claims and speed."
+    )
     parser.add_argument("--version", action="version", version=f"gq {__version__}")
     commands = parser.add_subparsers(metavar="command")
 
     def command(call: Any, text: str, **options: Any) -> argparse.ArgumentParser:
         name, sentence = call.__name__.removeprefix("_"), f"{text[0].upper()}{text[1:]}."
-        new: argparse.ArgumentParser = commands.add_parser(name, help=text, description=sentence, **options)
+        new: argparse.ArgumentParser = commands.add_parser(
+            name, help=text, description=sentence, **options
+        )
         new.set_defaults(call=call)
         return new
 
@@ -106,45 +126,92 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    reproduce.add_argument("name", choices=[*REGISTRY, "all"], metavar="NAME", help=", ".join([*REGISTRY, "all"]))
+    reproduce.add_argument(
+        "name", choices=[*REGISTRY, "all"], metavar="NAME", help=", ".join([*REGISTRY, "all"])
+    )
     run = command(_run, "run an experiment of your own", epilog=_STUDY)
     run.add_argument("study", metavar="STUDY", help="module:name of an Experiment")
     for sweep in (reproduce, run):
         _sweep_options(sweep)
 
     plot = command(_plot, "draw a result")
-    plot.add_argument("--variable", default="", metavar="V", help="what to draw (default: curves or scores)")
-    plot.add_argument("--save", type=Path, metavar="FILE", help="default: OUT/NAME.png; .svg and .pdf work too")
-    export = command(_export, "write a result for other programs: one table, or one for each set of dimensions")
+    plot.add_argument(
+        "--variable", default="", metavar="V", help="what to draw (default: curves or scores)"
+    )
+    plot.add_argument(
+        "--save", type=Path, metavar="FILE", help="default: OUT/NAME.png; .svg and .pdf work too"
+    )
+    export = command(
+        _export, "write a result for other programs: one table, or one for each set of dimensions"
+    )
     formats = {"csv": "text (default)", "parquet": "needs pyarrow", "netcdf": "one file for xarray"}
     for name, text in formats.items():
-        export.add_argument(f"--{name}", action="append_const", dest="formats", const=name, help=text)
+        export.add_argument(
+            f"--{name}", action="append_const", dest="formats", const=name, help=text
+        )
     for reader in (plot, export):
-        reader.add_argument("name", metavar="NAME", help="a result in OUT, or a file that ends in .npz")
         reader.add_argument(
-            "--where", type=_pair, action="append", default=[], metavar="FIELD=VALUE", help="only these settings"
+            "name", metavar="NAME", help="a result in OUT, or a file that ends in .npz"
+        )
+        reader.add_argument(
+            "--where",
+            type=_pair,
+            action="append",
+            default=[],
+            metavar="FIELD=VALUE",
+            help="only these settings",
         )
         _out_option(reader)
 
     _out_option(command(_manifest, "write down every setting and seed behind Figure 3"))
 
     claims = command(_claims, "list the claims of the paper, with verdict, correction and evidence")
-    claims.add_argument("words", nargs="*", metavar="WORD", help="only claims that have all of these words somewhere")
+    claims.add_argument(
+        "words",
+        nargs="*",
+        metavar="WORD",
+        help="only claims that have all of these words somewhere",
+    )
     claims.add_argument("--verdict", metavar="V", help="only claims with this verdict")
-    claims.add_argument("--section", metavar="S", help="only claims of this section, as in --section 4.3")
-    claims.add_argument("--source", default="paper", metavar="S", help="paper (default), or successor (its abstract)")
+    claims.add_argument(
+        "--section", metavar="S", help="only claims of this section, as in --section 4.3"
+    )
+    claims.add_argument(
+        "--source",
+        default="paper",
+        metavar="S",
+        help="paper (default), or successor (its abstract)",
+    )
     claims.add_argument("--json", action="store_true", help="print JSON")
 
     bench = command(_bench, "measure the engine, as ratios; ends with 1 if a bar is missed")
     bench.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    bench.add_argument("--repeats", type=_whole, default=7, metavar="N", help="measurements, of which the best counts")
-    bench.add_argument("--costs", type=Path, metavar="FILE", help="measure each learner's step only, and write FILE")
-    bench.add_argument("--peers", type=Path, metavar="FILE", help="measure other libraries' steps only, and write FILE")
+    bench.add_argument(
+        "--repeats",
+        type=_whole,
+        default=7,
+        metavar="N",
+        help="measurements, of which the best counts",
+    )
+    bench.add_argument(
+        "--costs",
+        type=Path,
+        metavar="FILE",
+        help="measure each learner's step only, and write FILE",
+    )
+    bench.add_argument(
+        "--peers",
+        type=Path,
+        metavar="FILE",
+        help="measure other libraries' steps only, and write FILE",
+    )
     return parser
 
 
 def _out_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="default: results")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="default: results"
+    )
 
 
 def _pair_of(name: str) -> Callable[[str], tuple[str, str]]:
@@ -157,14 +224,30 @@ def _pair_of(name: str) -> Callable[[str], tuple[str, str]]:
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=_whole, metavar="N", help="runs of each setting (default: as committed)")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=_whole, metavar="N", help="local processes (default: one for each core)")
-    where.add_argument("--dask", metavar="ADDR", help="address of a Dask scheduler, tcp://host:port, or: local")
     parser.add_argument(
-        "--set", type=_pair, action="append", default=[], metavar="FIELD=VALUES", help="change a field of all settings"
+        "--runs", type=_whole, metavar="N", help="runs of each setting (default: as committed)"
     )
-    for name, letter in OVERRIDES.items():  # in one list with the others: the result is named in the order as typed
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers", type=_whole, metavar="N", help="local processes (default: one for each core)"
+    )
+    where.add_argument(
+        "--dask", metavar="ADDR", help="address of a Dask scheduler, tcp://host:port, or: local"
+    )
+    parser.add_argument(
+        "--set",
+        type=_pair,
+        action="append",
+        default=[],
+        metavar="FIELD=VALUES",
+        help="change a field of all settings",
+    )
+    for (
+        name,
+        letter,
+    ) in (
+        OVERRIDES.items()
+    ):  # in one list with the others: the result is named in the order as typed
         parser.add_argument(
             f"--{name}", type=_pair_of(name), action="append", dest="set", metavar=letter,
             help=f"short for --set {name}={letter}",
@@ -244,30 +327,42 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
     for letter in error.object[error.start : error.end]:
         plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
         greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+).*", unicodedata.name(letter, ""))
-        spelt = (greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()) if greek else "?"
+        spelt = (
+            (greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()) if greek else "?"
+        )
         words.append(SPELT.get(letter) or plain or spelt.replace("amda", "ambda"))
     return "".join(words), error.end
 
 
 def _reproduce(arguments: argparse.Namespace) -> None:
-    names = list(REGISTRY) if arguments.name == "all" else TOGETHER.get(arguments.name, [arguments.name])
+    names = (
+        list(REGISTRY)
+        if arguments.name == "all"
+        else TOGETHER.get(arguments.name, [arguments.name])
+    )
     _make([load_experiment(name) for name in names], arguments)
 
 
 def _run(arguments: argparse.Namespace) -> None:
     name = arguments.study
     if ":" not in name:
-        raise ValueError(f"STUDY is {name!r}; it should be module:name (gq reproduce has the experiments of the paper)")
+        raise ValueError(
+            f"STUDY is {name!r}; it should be module:name (gq reproduce has the experiments of the paper)"
+        )
     sys.path.insert(0, os.getcwd())  # as `python -m` has it; worker processes take it over
     study: Any = look_up("experiment", name, allow=[name])
     if inspect.isfunction(study):
         try:
             inspect.signature(study).bind()
         except TypeError as error:
-            raise ValueError(f"{name} should be a function that needs no argument: {error}") from None
+            raise ValueError(
+                f"{name} should be a function that needs no argument: {error}"
+            ) from None
         study = study()
     if not isinstance(study, Experiment):
-        raise ValueError(f"{name} is {check.brief(study)}; it should be an Experiment, or a function that returns one")
+        raise ValueError(
+            f"{name} is {check.brief(study)}; it should be an Experiment, or a function that returns one"
+        )
     _make([study], arguments)
 
 
@@ -278,9 +373,14 @@ def _make(experiments: list[Experiment], arguments: argparse.Namespace) -> None:
 
     changes = dict(arguments.set)
     if len(changes) < len(arguments.set):
-        raise ValueError("a field is set twice; several values should stand between commas, as in --set alpha=0.1,0.2")
+        raise ValueError(
+            "a field is set twice; several values should stand between commas, as in --set alpha=0.1,0.2"
+        )
     fields = {name: _values(text) for name, text in changes.items()}
-    plans = [(original, original.with_runs(arguments.runs).with_fields(**fields)) for original in experiments]
+    plans = [
+        (original, original.with_runs(arguments.runs).with_fields(**fields))
+        for original in experiments
+    ]
     store, say = Store(arguments.out / ".store"), functools.partial(print, flush=True)
     for original, changed in plans:
         suffix = f"-runs{changed.runs}" if changed.runs != original.runs else ""
@@ -300,11 +400,13 @@ def _make(experiments: list[Experiment], arguments: argparse.Namespace) -> None:
 
 def _labels(changes: dict[str, str]) -> str:
     """What the name of a result says of the fields that were changed; a digest where that would be too long."""
-    text = "".join(f"-{name}{re.sub(r'[^0-9A-Za-z_.+-]+', '_', values)}" for name, values in changes.items())
+    text = "".join(
+        f"-{name}{re.sub(r'[^0-9A-Za-z_.+-]+', '_', values)}" for name, values in changes.items()
+    )
     if len(text) <= LONGEST_LABEL:
         return text
     digest = hashlib.sha256(json.dumps(list(changes.items())).encode()).hexdigest()[:12]
-    return f"{text[:LONGEST_LABEL - len(digest) - 1]}-{digest}"
+    return f"{text[: LONGEST_LABEL - len(digest) - 1]}-{digest}"
 
 
 def _values(text: str) -> list[Any]:
@@ -326,7 +428,9 @@ def _report(name: str, experiment: Experiment, result: xarray.Dataset) -> str:
         from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
         from gqlib.experiments.reports import cases_table, pooled_cases
 
-        return cases_table(pooled_cases(result) if name == "table2" else result, PAPER_TABLE_2, PAPER_TABLE_1)
+        return cases_table(
+            pooled_cases(result) if name == "table2" else result, PAPER_TABLE_2, PAPER_TABLE_1
+        )
     if not experiment.report:
         sizes = ", ".join(f"{name} ({size})" for name, size in result.sizes.items())
         return f"variables of the result: {', '.join(map(str, result.data_vars))}; dimensions: {sizes}{_lost(result)}"
@@ -340,11 +444,23 @@ def _lost(result: xarray.Dataset) -> str:
         return ""
     runs = result["diverged"].transpose("setting", ...)
     where = [i for i, flags in enumerate(runs.values.reshape(len(runs), -1)) if flags.any()]
-    fields = {name: field.values.tolist() for name, field in result.coords.items() if field.dims == ("setting",)}
-    names = [name for name, values in fields.items() if name not in ("setting", "key") and len(set(values)) > 1]
+    fields = {
+        name: field.values.tolist()
+        for name, field in result.coords.items()
+        if field.dims == ("setting",)
+    }
+    names = [
+        name
+        for name, values in fields.items()
+        if name not in ("setting", "key") and len(set(values)) > 1
+    ]
     told = [", ".join(f"{name} {fields[name][i]}" for name in names) for i in where[:3]]
     more = "; ..." if len(where) > len(told) else ""
-    return f"\n{len(where)} of {len(runs)} settings have runs that diverged: {'; '.join(told)}{more}" if where else ""
+    return (
+        f"\n{len(where)} of {len(runs)} settings have runs that diverged: {'; '.join(told)}{more}"
+        if where
+        else ""
+    )
 
 
 @contextlib.contextmanager
@@ -363,7 +479,11 @@ def _opened(arguments: argparse.Namespace) -> tuple[Path, xarray.Dataset]:
     from gqlib.sweeps.exports import select
     from gqlib.sweeps.results import load_results
 
-    path = Path(arguments.name) if arguments.name.endswith(".npz") else arguments.out / f"{arguments.name}.npz"
+    path = (
+        Path(arguments.name)
+        if arguments.name.endswith(".npz")
+        else arguments.out / f"{arguments.name}.npz"
+    )
     if not path.is_file():
         known = ", ".join(sorted(other.stem for other in path.parent.glob("*.npz"))) or "none"
         raise ValueError(f"there is no result {path}; those in {path.parent} are: {known}")
@@ -396,12 +516,16 @@ def _export(arguments: argparse.Namespace) -> None:
     from gqlib.sweeps.exports import export_results
 
     path, result = _opened(arguments)
-    path = path.with_stem(path.stem + _labels(dict(arguments.where)))  # beside the whole result, not in its place
+    path = path.with_stem(
+        path.stem + _labels(dict(arguments.where))
+    )  # beside the whole result, not in its place
     missed = []
     for name in dict.fromkeys(arguments.formats or ["csv"]):
         try:
             with _told_of(path, "exported"):
-                files = export_results(path.with_suffix(".nc" if name == "netcdf" else f".{name}"), result)
+                files = export_results(
+                    path.with_suffix(".nc" if name == "netcdf" else f".{name}"), result
+                )
             for written in files:
                 print(f"written to {written} ({written.stat().st_size / 1000:.0f} kB)")
         except SweepError as error:  # a package is missing, which another format may not need
@@ -425,13 +549,18 @@ def _claims(arguments: argparse.Namespace) -> None:
     from gqlib import claims
 
     if arguments.verdict is not None and arguments.verdict not in claims.VERDICTS:
-        raise ValueError(f"--verdict is {arguments.verdict!r}; it should be one of {', '.join(claims.VERDICTS)}")
+        raise ValueError(
+            f"--verdict is {arguments.verdict!r}; it should be one of {', '.join(claims.VERDICTS)}"
+        )
     chosen = [
         claim
         for claim in claims.load_claims(source=arguments.source)
         if arguments.verdict in (None, claim.verdict)
         and (arguments.section is None or _in_section(claim, arguments.section))
-        and all(_mentions(str(dataclasses.astuple(claim)).lower(), word.lower()) for word in arguments.words)
+        and all(
+            _mentions(str(dataclasses.astuple(claim)).lower(), word.lower())
+            for word in arguments.words
+        )
     ]
     if arguments.json:
         print(json.dumps([dataclasses.asdict(claim) for claim in chosen], indent=1))
@@ -439,7 +568,9 @@ def _claims(arguments: argparse.Namespace) -> None:
     for claim in chosen:
         print(_told(claim), end="\n\n")
     counts = claims.count_verdicts(chosen)
-    print(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no claim")
+    print(
+        ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no claim"
+    )
 
 
 def _mentions(text: str, word: str) -> bool:
@@ -472,7 +603,9 @@ def _told(claim: Claim) -> str:
     }
     lines = [f"{claim.id}: {claim.verdict}{weight}, {claim.place}"]
     for head, text in parts.items():
-        wrapped = textwrap.wrap(" ".join(f"{head}{text}".split()), 116, break_long_words=False, break_on_hyphens=False)
+        wrapped = textwrap.wrap(
+            " ".join(f"{head}{text}".split()), 116, break_long_words=False, break_on_hyphens=False
+        )
         lines += [f"    {line}" for line in wrapped if text]
     return "\n".join(lines)
 
@@ -482,10 +615,16 @@ def _bench(arguments: argparse.Namespace) -> int:
     from gqlib.bench.engine import Printer, bench
     from gqlib.bench.peers import write_peers
 
-    asked = [(write, path) for write, path in ((write_costs, arguments.costs), (write_peers, arguments.peers)) if path]
+    asked = [
+        (write, path)
+        for write, path in ((write_costs, arguments.costs), (write_peers, arguments.peers))
+        if path
+    ]
     for _, path in asked:  # measuring takes minutes: what cannot be written is said first
         if path.is_dir() or not path.parent.is_dir():
-            raise ValueError(f"FILE is {str(path)!r}; it should be a file in a directory that is there")
+            raise ValueError(
+                f"FILE is {str(path)!r}; it should be a file in a directory that is there"
+            )
     for write, path in asked:
         print(f"written to {write(path, arguments.repeats, Printer())}")
     return 0 if asked else bench(arguments.repeats, as_json=arguments.json)

@@ -44,7 +44,9 @@ __all__ = [
 def _interest(problem: PredictionProblem, interest: ArrayLike | None) -> Array:
     check.instance("problem", problem, PredictionProblem)
     if (problem.p_trace != problem.p_mu).any():
-        raise ValueError("problem has a trace that is cut where the update goes on; it should follow p_mu")
+        raise ValueError(
+            "problem has a trace that is cut where the update goes on; it should follow p_mu"
+        )
     i = np.ones(problem.n) if interest is None else check.array("interest", interest, (problem.n,))
     if (i < 0.0).any():
         raise ValueError(f"interest is {check.brief(interest)}; it should not be negative")
@@ -69,7 +71,9 @@ def followon(problem: PredictionProblem, interest: ArrayLike | None = None) -> A
     """
     i = _interest(problem, interest)
     refuse_resolvent("gamma", problem.p_pi, problem.gamma, "problem should have a smaller one")
-    return np.asarray(np.linalg.solve(np.eye(problem.n) - problem.gamma * problem.p_pi.T, problem.xi * i))
+    return np.asarray(
+        np.linalg.solve(np.eye(problem.n) - problem.gamma * problem.p_pi.T, problem.xi * i)
+    )
 
 
 def emphasis(problem: PredictionProblem, lam: float, interest: ArrayLike | None = None) -> Array:
@@ -89,10 +93,14 @@ def _trace(problem: PredictionProblem, lam: float, interest: ArrayLike | None) -
     """(I − γλP^πᵀ)⁻¹ diag(g) Φ, (n, d): row j is ξ_j E[e_k | index j]."""
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     weighed = emphasis(problem, lam, interest)[:, None] * problem.features
-    return np.asarray(np.linalg.solve(np.eye(problem.n) - problem.gamma * lam * problem.p_pi.T, weighed))
+    return np.asarray(
+        np.linalg.solve(np.eye(problem.n) - problem.gamma * lam * problem.p_pi.T, weighed)
+    )
 
 
-def emphatic_matrix(problem: PredictionProblem, lam: float, interest: ArrayLike | None = None) -> Array:
+def emphatic_matrix(
+    problem: PredictionProblem, lam: float, interest: ArrayLike | None = None
+) -> Array:
     """A = −Φᵀ diag(g)(I − γλP^π)⁻¹(I − γP^π)Φ, (d, d).
 
     Examples
@@ -102,10 +110,14 @@ def emphatic_matrix(problem: PredictionProblem, lam: float, interest: ArrayLike 
     [[-1.0]]
     """
     trace = _trace(problem, lam, interest)
-    return np.asarray(trace.T @ (problem.gamma * problem.p_pi @ problem.features - problem.features))
+    return np.asarray(
+        trace.T @ (problem.gamma * problem.p_pi @ problem.features - problem.features)
+    )
 
 
-def emphatic_vector(problem: PredictionProblem, lam: float, interest: ArrayLike | None = None) -> Array:
+def emphatic_vector(
+    problem: PredictionProblem, lam: float, interest: ArrayLike | None = None
+) -> Array:
     """The vector b = Φᵀ diag(g)(I − γλP^π)⁻¹ r, (d,): the method solves Aθ + b = 0 with `emphatic_matrix`.
 
     Examples
@@ -139,7 +151,9 @@ def followon_limit(problem: PredictionProblem, ratios: ArrayLike) -> float:
     return float(np.inf) if radius == 0.0 else float(radius**-0.5)
 
 
-def followon_second_moment(problem: PredictionProblem, ratios: ArrayLike, interest: ArrayLike | None = None) -> Array:
+def followon_second_moment(
+    problem: PredictionProblem, ratios: ArrayLike, interest: ArrayLike | None = None
+) -> Array:
     """S_j = ξ_j E[F_k² | index j], (n,).
 
     Raises
@@ -158,6 +172,10 @@ def followon_second_moment(problem: PredictionProblem, ratios: ArrayLike, intere
     i = _interest(problem, interest)
     rho, gamma, limit = _ratios(problem, ratios), problem.gamma, followon_limit(problem, ratios)
     if gamma >= limit:
-        raise ValueError(f"problem has gamma {gamma:g}; it should be below {limit:.4g}, or E[F²] is infinite")
+        raise ValueError(
+            f"problem has gamma {gamma:g}; it should be below {limit:.4g}, or E[F²] is infinite"
+        )
     source = problem.xi * i**2 + 2.0 * gamma * i * (problem.p_pi.T @ followon(problem, i))
-    return np.asarray(np.linalg.solve(np.eye(problem.n) - gamma**2 * (problem.p_pi * rho).T, source))
+    return np.asarray(
+        np.linalg.solve(np.eye(problem.n) - gamma**2 * (problem.p_pi * rho).T, source)
+    )

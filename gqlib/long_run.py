@@ -36,7 +36,11 @@ __all__ = ["joint_noise", "long_run_covariance", "stationary_error"]
 
 
 def long_run_covariance(
-    problem: PredictionProblem, bootstrap: ArrayLike, theta: ArrayLike, lam: float, c: ArrayLike | None = None
+    problem: PredictionProblem,
+    bootstrap: ArrayLike,
+    theta: ArrayLike,
+    lam: float,
+    c: ArrayLike | None = None,
 ) -> Array:
     """Γ of δ_k e_k, (d, d), on a continuing chain, with the paper's trace or with trace coefficients c.
 
@@ -70,10 +74,15 @@ def long_run_covariance(
     theta = check.array("theta", theta, (problem.d,))
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     chain, xi, phi, gamma = problem.p_mu, problem.xi, problem.features, problem.gamma
-    if np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE or (problem.p_trace != chain).any():
+    if (
+        np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE
+        or (problem.p_trace != chain).any()
+    ):
         raise ValueError("problem has episodes that end; the chain should be a continuing one")
     if np.abs(xi @ chain - xi).max() > check.PROBABILITY_TOLERANCE * xi.sum():
-        raise ValueError("problem has a xi that p_mu changes; it should be the stationary law of p_mu")
+        raise ValueError(
+            "problem has a xi that p_mu changes; it should be the stationary law of p_mu"
+        )
     first, second = trace_first_moments(problem, lam, c), trace_second_moments(problem, lam, c)
     coefficients = np.ones(problem.n) if c is None else check.reals("c", c).ravel()
     delta = (problem.rewards - phi @ theta)[:, None] + gamma * (u @ theta)[None, :]
@@ -81,12 +90,17 @@ def long_run_covariance(
     drift = float(np.abs(first.T @ mean).max())
     size = float((np.abs(first).T @ (chain * np.abs(delta)).sum(axis=1)).max())
     if drift > np.sqrt(np.finfo(float).eps) * size:
-        raise ValueError(f"theta leaves a mean step of size {drift:.3g}; it should be the fixed point")
+        raise ValueError(
+            f"theta leaves a mean step of size {drift:.3g}; it should be the fixed point"
+        )
     ahead = np.linalg.solve(np.eye(problem.n) - gamma * lam * chain * coefficients, mean)
     later = np.linalg.solve(np.eye(problem.n) - chain + xi[None, :], ahead[:, None] * phi)
     now = np.einsum("ij,iab->ab", chain * delta**2, second)
     weighted = chain * delta
-    then = gamma * lam * np.einsum("i,iab->ab", weighted @ (coefficients * ahead), second) + first.T @ weighted @ later
+    then = (
+        gamma * lam * np.einsum("i,iab->ab", weighted @ (coefficients * ahead), second)
+        + first.T @ weighted @ later
+    )
     return np.asarray(now + then + then.T)
 
 
@@ -124,7 +138,9 @@ def stationary_error(problem: PredictionProblem, drift: ArrayLike, noise: ArrayL
         try:
             covariance = solve_continuous_lyapunov(matrix, -spread)
         except RuntimeWarning:  # scipy would carry on with perturbed coefficients
-            raise ValueError("drift has eigenvalues that are zero to rounding; they should be negative") from None
+            raise ValueError(
+                "drift has eigenvalues that are zero to rounding; they should be negative"
+            ) from None
     return float(np.trace(problem.M @ covariance[: problem.d, : problem.d]))
 
 

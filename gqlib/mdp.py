@@ -105,7 +105,9 @@ def stationary_distribution(chain: ArrayLike) -> Array:
     return result
 
 
-def _outcomes(state: int, action: int, outcomes: Any, n_states: int) -> Iterator[tuple[float, int, float, bool]]:
+def _outcomes(
+    state: int, action: int, outcomes: Any, n_states: int
+) -> Iterator[tuple[float, int, float, bool]]:
     """What may follow an action, as the table of an environment lists it."""
     where = f"of state {state} and action {action} in env"
     for outcome in outcomes if isinstance(outcomes, Sequence) else [outcomes]:
@@ -163,14 +165,22 @@ class FiniteMDP(Fixed):
         n_states, n_actions = p.shape[:2]
         p = check.array("transitions", p, (n_states, n_actions, n_states))
         if not isinstance(terminal, Iterable) or getattr(terminal, "ndim", 1) == 0:
-            raise ValueError(f"terminal is {check.brief(terminal)}; it should hold numbers of states")
-        self.terminal = tuple(sorted({check.integer("terminal", s, low=0, high=n_states - 1) for s in terminal}))
+            raise ValueError(
+                f"terminal is {check.brief(terminal)}; it should hold numbers of states"
+            )
+        self.terminal = tuple(
+            sorted({check.integer("terminal", s, low=0, high=n_states - 1) for s in terminal})
+        )
         self.is_terminal = np.zeros(n_states, dtype=bool)
         self.is_terminal[list(self.terminal)] = True
         check.distributions("transitions", p, p.shape, allow_less=True)
         used = np.where(self.is_terminal[:, None, None], 1.0 / n_states, p)
         check.distributions("transitions", used, p.shape)
-        r = check.array("rewards", rewards, (n_states, n_actions) + (n_states,) * (check.dimensions(rewards) == 3))
+        r = check.array(
+            "rewards",
+            rewards,
+            (n_states, n_actions) + (n_states,) * (check.dimensions(rewards) == 3),
+        )
         self.gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
         if self.gamma == 1.0 and not self.terminal:
             raise ValueError("gamma is 1.0; without terminal states it should be in [0, 1)")
@@ -202,34 +212,49 @@ class FiniteMDP(Fixed):
         """
         table = getattr(getattr(env, "unwrapped", env), "P", None)
         if not isinstance(table, Mapping) or not table:
-            raise ValueError(f"env is {check.brief(env)}; it should have a table of its transitions, env.unwrapped.P")
+            raise ValueError(
+                f"env is {check.brief(env)}; it should have a table of its transitions, env.unwrapped.P"
+            )
         if not all(isinstance(by_action, Mapping) for by_action in table.values()):
-            raise ValueError(f"env has the table {check.brief(table)}; it should have a mapping for each state")
+            raise ValueError(
+                f"env has the table {check.brief(table)}; it should have a mapping for each state"
+            )
         n_states, n_actions = len(table), max(map(len, table.values()))
         check.room("env", env, n_states * n_actions * n_states)
         transitions = np.zeros((n_states, n_actions, n_states))
         rewards = np.zeros((n_states, n_actions))
-        arrivals: list[dict[bool, set[int]]] = [{True: set(), False: set()} for _ in range(n_states)]
+        arrivals: list[dict[bool, set[int]]] = [
+            {True: set(), False: set()} for _ in range(n_states)
+        ]
         for state, by_action in table.items():
             for action, outcomes in by_action.items():
                 check.integer("a state of env", state, low=0, high=n_states - 1)
                 check.integer("an action of env", action, low=0, high=n_actions - 1)
-                for probability, after, reward, terminated in _outcomes(state, action, outcomes, n_states):
+                for probability, after, reward, terminated in _outcomes(
+                    state, action, outcomes, n_states
+                ):
                     transitions[state, action, after] += probability
                     rewards[state, action] += probability * reward
                     arrivals[state][terminated].add(after)
         anywhere = np.ones(n_states)
         anywhere[list(set().union(*(by_end[True] for by_end in arrivals)))] = 0.0
         law = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", anywhere)
-        waiting, reached = np.flatnonzero(law).tolist(), {True: set(), False: set(np.flatnonzero(law).tolist())}
-        while waiting:  # walk on until an end; a table may have rows for states that no episode visits
+        waiting, reached = (
+            np.flatnonzero(law).tolist(),
+            {True: set(), False: set(np.flatnonzero(law).tolist())},
+        )
+        while (
+            waiting
+        ):  # walk on until an end; a table may have rows for states that no episode visits
             state = waiting.pop()
             waiting += arrivals[state][False] - reached[False]
             for ended in (True, False):
                 reached[ended] |= arrivals[state][ended]
         unclear = reached[True] & reached[False]
         if unclear:
-            raise ValueError(f"env ends only some of the episodes that reach state {min(unclear)}; it should end all")
+            raise ValueError(
+                f"env ends only some of the episodes that reach state {min(unclear)}; it should end all"
+            )
         return cls(transitions, rewards, gamma, terminal=reached[True])
 
     def policy(self, policy: ArrayLike, name: str = "policy") -> Array:
@@ -274,7 +299,9 @@ class FiniteMDP(Fixed):
             raise ValueError(
                 "gamma is 1.0; under this policy terminal states are not reached surely, so it should be below 1"
             )
-        refuse_resolvent("gamma", chain, self.gamma, "it should be further below 1, or an end be nearer")
+        refuse_resolvent(
+            "gamma", chain, self.gamma, "it should be further below 1, or an end be nearer"
+        )
         rewards = np.where(self.is_terminal[:, None], 0.0, self.rewards)
         values = np.linalg.solve(np.eye(len(chain)) - self.gamma * chain, rewards.ravel())
         return np.asarray(values.reshape(self.n_states, self.n_actions))

@@ -51,7 +51,11 @@ class Optimum(ByValue):
     def _repr_html_(self) -> str:
         actions = self.policy.argmax(axis=1).tolist()
         told = [(s, f"{v:.4g}", a) for s, (v, a) in enumerate(zip(self.v, actions, strict=True))]
-        rows = told if len(told) <= _SHOWN else [*told[: _SHOWN - 1], ("…", f"{len(told)} states in all", "")]
+        rows = (
+            told
+            if len(told) <= _SHOWN
+            else [*told[: _SHOWN - 1], ("…", f"{len(told)} states in all", "")]
+        )
         return html_table("Optimum", rows, ("state", "value", "best action"))
 
 
@@ -82,7 +86,9 @@ def policy_iteration(mdp: FiniteMDP) -> Optimum:
     iterations = 0
     while True:
         if mdp.gamma == 1.0 and not leaves_surely(mdp.surviving_pair_chain(policy)):
-            raise ValueError("mdp has gamma 1.0 and a policy that never ends; every policy tried should end surely")
+            raise ValueError(
+                "mdp has gamma 1.0 and a policy that never ends; every policy tried should end surely"
+            )
         q, iterations = mdp.q(policy), iterations + 1
         now = (policy * q).sum(axis=1)
         slack = _BETTER * max(1.0, float(np.abs(q).max()))
@@ -109,7 +115,9 @@ def value_iteration(mdp: FiniteMDP, tolerance: float | None = None) -> Optimum:
     """
     check.instance("mdp", mdp, FiniteMDP)
     if mdp.gamma == 1.0:
-        raise ValueError("mdp has gamma 1.0; for value iteration it should be below 1 (policy_iteration takes it)")
+        raise ValueError(
+            "mdp has gamma 1.0; for value iteration it should be below 1 (policy_iteration takes it)"
+        )
     rewards = np.where(mdp.is_terminal[:, None], 0.0, mdp.rewards)
     transitions = np.where(mdp.is_terminal[:, None, None], 0.0, mdp.transitions)
     # Each iteration rounds by about eps·|q|, and such errors add up to 1/(1 − γ) times as much.
@@ -119,7 +127,9 @@ def value_iteration(mdp: FiniteMDP, tolerance: float | None = None) -> Optimum:
         tolerance = max(_TOLERANCE, 2.0 * least)
     tolerance = check.scalar("tolerance", tolerance, low=0.0, open_low=True)
     if tolerance < least:
-        raise ValueError(f"tolerance is {tolerance:g}; rounding asks for at least {least:.1e}, so it should be larger")
+        raise ValueError(
+            f"tolerance is {tolerance:g}; rounding asks for at least {least:.1e}, so it should be larger"
+        )
     q, factor, iterations = np.zeros_like(rewards), mdp.gamma / (1.0 - mdp.gamma), 0
     while True:
         new = rewards + mdp.gamma * (transitions @ q.max(axis=1))

@@ -87,7 +87,12 @@ class Affine:
 
 
 def affine_poisson(
-    chain: ArrayLike, carried: ArrayLike, xi: ArrayLike, features: ArrayLike, decay: float, f: Affine
+    chain: ArrayLike,
+    carried: ArrayLike,
+    xi: ArrayLike,
+    features: ArrayLike,
+    decay: float,
+    f: Affine,
 ) -> tuple[Array, Affine]:
     """The stationary mean of f and the affine F with F(i, e) − E[F(j, decay·c·e + φ_j) | i] = f(i, e) − mean.
 
@@ -128,25 +133,38 @@ def affine_poisson(
     """
     p = check.distributions("chain", chain, (None, None))
     n = len(p)
-    p, keep = check.array("chain", p, (n, n)), check.distributions("carried", carried, (n, n), allow_less=True)
+    p, keep = (
+        check.array("chain", p, (n, n)),
+        check.distributions("carried", carried, (n, n), allow_less=True),
+    )
     law, phi = check.distributions("xi", xi, (n,)), check.array("features", features, (n, None))
     decay = check.scalar("decay", decay, low=0.0, high=1.0, open_high=True)
     check.instance("f", f, Affine)
     if f.slope.shape[:2] != phi.shape:
-        raise ValueError(f"f has a slope of shape {f.slope.shape}; it should begin with {phi.shape} for features")
+        raise ValueError(
+            f"f has a slope of shape {f.slope.shape}; it should begin with {phi.shape} for features"
+        )
     if np.abs(law @ p - law).max() > check.PROBABILITY_TOLERANCE:
         raise ValueError("xi is changed by chain; it should be its stationary law")
     if (keep > p + check.PROBABILITY_TOLERANCE).any():
         raise ValueError("carried exceeds chain; it should be chain times shares between 0 and 1")
-    fundamental = np.eye(n) - p + law[None, :]  # regular for one recurrent class, whatever its period
+    fundamental = (
+        np.eye(n) - p + law[None, :]
+    )  # regular for one recurrent class, whatever its period
     if np.linalg.cond(fundamental) > 1.0 / np.sqrt(EPS):
-        raise ValueError("chain has more than one stationary law, up to rounding; it should have one recurrent class")
+        raise ValueError(
+            "chain has more than one stationary law, up to rounding; it should have one recurrent class"
+        )
     flat = f.slope.reshape(n, -1)
-    slope = np.asarray(np.linalg.solve(np.eye(n) - decay * keep, flat), dtype=np.float64).reshape(f.slope.shape)
+    slope = np.asarray(np.linalg.solve(np.eye(n) - decay * keep, flat), dtype=np.float64).reshape(
+        f.slope.shape
+    )
     source = f.constant + np.tensordot(p, np.einsum("ja,ja...->j...", phi, slope), axes=1)
     mean = np.tensordot(law, source, axes=1)
     centred = np.asarray(source - mean, dtype=np.float64).reshape(n, -1)
-    constant = np.asarray(np.linalg.solve(fundamental, centred), dtype=np.float64).reshape(source.shape)
+    constant = np.asarray(np.linalg.solve(fundamental, centred), dtype=np.float64).reshape(
+        source.shape
+    )
     return np.asarray(mean), Affine(constant, slope)
 
 
@@ -165,7 +183,11 @@ def mean_increments(
     n, d = phi.shape
     moved, pulled = check.array("change", change, (n, d)), check.array("pull", pull, (n, d))
     reward, eta = check.array("rewards", rewards, (n,)), check.scalar("eta", eta, low=0.0)
-    constant, slope, h_slope = np.zeros((n, 2 * d, 2 * d)), np.zeros((n, d, 2 * d, 2 * d)), np.zeros((n, d, 2 * d))
+    constant, slope, h_slope = (
+        np.zeros((n, 2 * d, 2 * d)),
+        np.zeros((n, d, 2 * d, 2 * d)),
+        np.zeros((n, d, 2 * d)),
+    )
     constant[:, d:, d:] = -eta * phi[:, :, None] * phi[:, None, :]
     for a in range(d):
         slope[:, a, a, :d], slope[:, a, d + a, :d] = moved, eta * moved
@@ -174,7 +196,9 @@ def mean_increments(
     return Affine(constant, slope), Affine(np.zeros((n, 2 * d)), h_slope)
 
 
-def gq_increments(problem: PredictionProblem, tables: VariantTables, lam: float, eta: float) -> tuple[Affine, Affine]:
+def gq_increments(
+    problem: PredictionProblem, tables: VariantTables, lam: float, eta: float
+) -> tuple[Affine, Affine]:
     """E[H_k | X_k = i, e_k = e] and E[h_k | X_k = i, e_k = e] as affine functions, (2d, 2d) and (2d,).
 
     Parameters
@@ -198,9 +222,13 @@ def gq_increments(problem: PredictionProblem, tables: VariantTables, lam: float,
     check.instance("tables", tables, VariantTables)
     n, d, gamma, phi = problem.n, problem.d, problem.gamma, problem.features
     if not tables.u.shape == tables.w.shape == (n, d) or tables.c.shape != (n,):
-        raise ValueError(f"tables has u of shape {tables.u.shape}; it should be {(n, d)} for problem")
+        raise ValueError(
+            f"tables has u of shape {tables.u.shape}; it should be {(n, d)} for problem"
+        )
     if (tables.c != 1.0).any():
-        raise ValueError("tables has a trace weight other than 1; the trace should be the paper's, which stays bounded")
+        raise ValueError(
+            "tables has a trace weight other than 1; the trace should be the paper's, which stays bounded"
+        )
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     change = gamma * problem.p_mu @ tables.u - phi
     pull = gamma * problem.p_mu @ (tables.u - lam * tables.w)
@@ -226,7 +254,9 @@ class Poisson:
     chi: Affine
 
 
-def poisson_solution(problem: PredictionProblem, tables: VariantTables, lam: float, eta: float) -> Poisson:
+def poisson_solution(
+    problem: PredictionProblem, tables: VariantTables, lam: float, eta: float
+) -> Poisson:
     """Solve Poisson's equation for H and for Hz* + h, z* = (θ*, 0) with the θ* of least norm that solves Aθ + b = 0.
 
     Raises
@@ -247,20 +277,36 @@ def poisson_solution(problem: PredictionProblem, tables: VariantTables, lam: flo
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     H, h = gq_increments(problem, tables, lam, eta)
     chain, xi, decay = problem.p_mu, problem.xi, problem.gamma * lam
-    if np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE or (problem.p_trace != chain).any():
-        raise ValueError("problem has episodes that end; the chain should be a continuing one (see affine_poisson)")
-    if np.abs(xi @ chain - xi).max() > check.PROBABILITY_TOLERANCE or abs(xi.sum() - 1.0) > check.PROBABILITY_TOLERANCE:
-        raise ValueError("problem has a xi that p_mu changes; it should be the stationary law of p_mu")
+    if (
+        np.abs(chain.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE
+        or (problem.p_trace != chain).any()
+    ):
+        raise ValueError(
+            "problem has episodes that end; the chain should be a continuing one (see affine_poisson)"
+        )
+    if (
+        np.abs(xi @ chain - xi).max() > check.PROBABILITY_TOLERANCE
+        or abs(xi.sum() - 1.0) > check.PROBABILITY_TOLERANCE
+    ):
+        raise ValueError(
+            "problem has a xi that p_mu changes; it should be the stationary law of p_mu"
+        )
     if decay >= 1.0:
-        raise ValueError(f"lam is {lam:g} and problem has gamma {problem.gamma:g}; their product should be below 1")
+        raise ValueError(
+            f"lam is {lam:g} and problem has gamma {problem.gamma:g}; their product should be below 1"
+        )
     setting = (chain, chain, xi, problem.features, decay)
     J, Psi = affine_poisson(*setting, H)
     c, _ = affine_poisson(*setting, h)
     A, b = J[: problem.d, : problem.d], c[: problem.d]
     theta = np.asarray(np.linalg.lstsq(A, -b, rcond=None)[0])
-    residual, size = (float(np.abs(x).max()) for x in (A @ theta + b, np.abs(A) @ np.abs(theta) + np.abs(b)))
+    residual, size = (
+        float(np.abs(x).max()) for x in (A @ theta + b, np.abs(A) @ np.abs(theta) + np.abs(b))
+    )
     if residual > np.sqrt(EPS) * size:
-        raise ValueError(f"problem has no fixed point: Aθ + b stays at {residual:.3g}; A should be regular")
+        raise ValueError(
+            f"problem has no fixed point: Aθ + b stays at {residual:.3g}; A should be regular"
+        )
     solution = np.concatenate([theta, np.zeros(problem.d)])
     zeta = Affine(H.constant @ solution + h.constant, H.slope @ solution + h.slope)
     _, chi = affine_poisson(*setting, zeta)
@@ -298,10 +344,19 @@ def limit_noise(
     found = poisson_solution(problem, tables, lam, eta)
     n, d, gamma, phi = problem.n, problem.d, problem.gamma, problem.features
     decay, chi, theta = gamma * lam, found.chi, found.solution[:d]
-    first, second = problem.trace_weights(lam), trace_second_moments(problem, lam)  # ξ_i E[e | i], ξ_i E[eeᵀ | i]
-    extra = np.zeros((n, n)) if reward_variance is None else check.array("reward_variance", reward_variance, (n, n))
+    first, second = (
+        problem.trace_weights(lam),
+        trace_second_moments(problem, lam),
+    )  # ξ_i E[e | i], ξ_i E[eeᵀ | i]
+    extra = (
+        np.zeros((n, n))
+        if reward_variance is None
+        else check.array("reward_variance", reward_variance, (n, n))
+    )
     if (extra < 0.0).any():
-        raise ValueError(f"reward_variance reaches {extra.min():g}; variances should not be negative")
+        raise ValueError(
+            f"reward_variance reaches {extra.min():g}; variances should not be negative"
+        )
     # At z* the weights ω are zero, so ζ = δ_ij (e, ηe) is linear in e, and m = shift + matrix·e.
     spread = np.concatenate([np.eye(d), eta * np.eye(d)])
     total = np.zeros((2 * d, 2 * d))
@@ -311,10 +366,17 @@ def limit_noise(
             shift = chi.constant[j] + phi[j] @ chi.slope[j] - chi.constant[i]
             matrix = delta * spread + decay * chi.slope[j].T - chi.slope[i].T
             cross = np.outer(shift, matrix @ first[i])
-            moment = problem.xi[i] * np.outer(shift, shift) + cross + cross.T + matrix @ second[i] @ matrix.T
+            moment = (
+                problem.xi[i] * np.outer(shift, shift)
+                + cross
+                + cross.T
+                + matrix @ second[i] @ matrix.T
+            )
             total += problem.p_mu[i, j] * (moment + extra[i, j] * spread @ second[i] @ spread.T)
     if not np.isfinite(total).all():
-        raise ValueError("problem has features or rewards whose products overflow; they should be smaller")
+        raise ValueError(
+            "problem has features or rewards whose products overflow; they should be smaller"
+        )
     return np.asarray((total + total.T) / 2.0)
 
 
@@ -325,7 +387,9 @@ def _lyapunov(drift: Array, right: Array) -> Array:
         try:
             found = solve_continuous_lyapunov(drift, right)
         except RuntimeWarning:  # scipy would go on with another matrix
-            raise ValueError("drift has eigenvalues that are zero to rounding; they should be negative") from None
+            raise ValueError(
+                "drift has eigenvalues that are zero to rounding; they should be negative"
+            ) from None
     if not np.isfinite(found).all():
         raise ValueError("drift is so small that the solution overflows; it should be larger")
     return np.asarray((found + found.T) / 2.0)

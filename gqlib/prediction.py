@@ -60,9 +60,13 @@ class LinearPrediction(Fixed):
         self.n, self.d = self.features.shape
         self.p_mu = check.array("p_mu", p_mu, (self.n, self.n))
         self.p_pi = self.p_mu if p_pi is p_mu else check.array("p_pi", p_pi, (self.n, self.n))
-        self.p_trace = self.p_mu if p_trace is p_mu else check.array("p_trace", p_trace, (self.n, self.n))
+        self.p_trace = (
+            self.p_mu if p_trace is p_mu else check.array("p_trace", p_trace, (self.n, self.n))
+        )
         self.rewards = check.array("rewards", rewards, (self.n,))
-        self.rewards_pi = None if rewards_pi is None else check.array("rewards_pi", rewards_pi, (self.n,))
+        self.rewards_pi = (
+            None if rewards_pi is None else check.array("rewards_pi", rewards_pi, (self.n,))
+        )
         self.xi = check.array("gram", gram, (self.n,) * max(1, check.dimensions(gram)))
         self.gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
         self._next_mu = self.p_mu @ self.features
@@ -86,7 +90,11 @@ class LinearPrediction(Fixed):
         q, r = np.linalg.qr(weighed)
         left, scale, basis = np.linalg.svd(r, full_matrices=False)
         kept = scale > scale.max(initial=0.0) * max(weighed.shape) * EPS
-        return check.frozen(scale[kept]), check.frozen(basis[kept]), check.frozen(root.T @ (q @ left[:, kept]))
+        return (
+            check.frozen(scale[kept]),
+            check.frozen(basis[kept]),
+            check.frozen(root.T @ (q @ left[:, kept])),
+        )
 
     @property
     def _regular_range(self) -> tuple[Array, Array, Array]:
@@ -131,7 +139,10 @@ class LinearPrediction(Fixed):
         """(I − γλ P_traceᵀ)⁻¹ applied to ΞΦ, or to Ξ^½U for the whitened twin Y; kept for the last λ."""
         lam = check.scalar("lam", lam, low=0.0, high=1.0)
         if name not in self._carried or self._carried[name][0] != lam:
-            weights, decay = self._weigh(self.features) if name == "X" else self._regular_range[2], self.gamma * lam
+            weights, decay = (
+                self._weigh(self.features) if name == "X" else self._regular_range[2],
+                self.gamma * lam,
+            )
             if decay > 0.0:
                 self._check_decay(decay)
                 system = np.eye(self.n) - decay * self.p_trace.T
@@ -266,7 +277,9 @@ class LinearPrediction(Fixed):
 
     def _error(self, theta: ArrayLike, sigma: float) -> Array:
         """E[δ_k | index], (n,)."""
-        return np.asarray(self._change(sigma) @ check.array("theta", theta, (self.d,)) + self._reward(sigma))
+        return np.asarray(
+            self._change(sigma) @ check.array("theta", theta, (self.d,)) + self._reward(sigma)
+        )
 
     def mspbe(self, theta: ArrayLike, sigma: float, lam: float) -> float:
         """½ ‖A_σ θ + b‖² in M⁻¹, Eq. (19); where M is singular, on the row space of Ξ^½Φ, in which Aθ + b lies.
@@ -301,17 +314,25 @@ class LinearPrediction(Fixed):
         expected = self.td_step(theta, sigma, lam)
         return np.asarray(expected - self.gamma_v(sigma, lam) @ self.solve_M(expected))
 
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={self.n}, d={self.d}, gamma={self.gamma:g})"
 
     def _repr_html_(self) -> str:
-        sizes = {"indices n": self.n, "features d": self.d, "γ": f"{self.gamma:g}", "rank of M": self.rank_M}
+        sizes = {
+            "indices n": self.n,
+            "features d": self.d,
+            "γ": f"{self.gamma:g}",
+            "rank of M": self.rank_M,
+        }
         rows: list[tuple[object, ...]] = [(name, value, "", "") for name, value in sizes.items()]
         for name, told in (("rank of A", self._rank_told), ("mean of TD", self._stability_told)):
             for lam in _SHOWN_LAMBDAS:
-                rows.append((f"{name}, λ = {lam:g}", *(told(sigma, lam) for sigma in _SHOWN_SIGMAS)))
-        return html_table(type(self).__name__, rows, ("", *(f"σ = {sigma:g}" for sigma in _SHOWN_SIGMAS)))
+                rows.append(
+                    (f"{name}, λ = {lam:g}", *(told(sigma, lam) for sigma in _SHOWN_SIGMAS))
+                )
+        return html_table(
+            type(self).__name__, rows, ("", *(f"σ = {sigma:g}" for sigma in _SHOWN_SIGMAS))
+        )
 
     def _rank_told(self, sigma: float, lam: float) -> str:
         try:
@@ -390,7 +411,9 @@ class PredictionProblem(LinearPrediction):
             trace = check.distributions("p_trace", p_trace, (n, n), allow_less=True)
         weights = check.array("xi", xi, (n,))
         if (weights < 0).any() or weights.sum() <= 0:
-            raise ValueError(f"xi is {check.brief(xi)}; weights of visits should be ≥ 0 and not all zero")
+            raise ValueError(
+                f"xi is {check.brief(xi)}; weights of visits should be ≥ 0 and not all zero"
+            )
         super().__init__(phi, chain_mu, chain_pi, rewards, weights, gamma, trace, rewards_pi)
 
     _walked: Array | None = None  # set by views that bootstrap from another chain in place of p_mu
@@ -439,7 +462,9 @@ class PredictionProblem(LinearPrediction):
         chain = mdp.surviving_pair_chain(mu)
         xi = _visits(mdp, chain, start, mu)
         features = check.array("features", features, (len(chain), None))
-        return cls(features, chain, mdp.surviving_pair_chain(pi), mdp.rewards.ravel(), xi, mdp.gamma)
+        return cls(
+            features, chain, mdp.surviving_pair_chain(pi), mdp.rewards.ravel(), xi, mdp.gamma
+        )
 
     @classmethod
     def on_states(
@@ -489,15 +514,21 @@ def _visits(mdp: FiniteMDP, chain: Array, start: ArrayLike | None, mu: Array | N
     law = None if start is None else check.distributions("start", start, (mdp.n_states,))
     if not mdp.terminal:
         if start is not None:
-            raise ValueError(f"start is {check.brief(start)}; without terminal states it should be left out")
+            raise ValueError(
+                f"start is {check.brief(start)}; without terminal states it should be left out"
+            )
         return stationary_distribution(chain)
     if law is None:
-        raise ValueError("start is None; with terminal states it should be a law on states, where episodes begin")
+        raise ValueError(
+            "start is None; with terminal states it should be a law on states, where episodes begin"
+        )
     if not leaves_surely(chain):
         raise ValueError("mu never ends some episodes; terminal states should be reached surely")
     begin = np.where(mdp.is_terminal, 0.0, law)
     if begin.sum() <= 0:
-        raise ValueError(f"start is {check.brief(start)}; it should give weight to a state that is not terminal")
+        raise ValueError(
+            f"start is {check.brief(start)}; it should give weight to a state that is not terminal"
+        )
     error = resolvent_error(chain, 1.0)
     if not error <= TOLERATED:
         raise ValueError(
@@ -508,7 +539,6 @@ def _visits(mdp: FiniteMDP, chain: Array, start: ArrayLike | None, mu: Array | N
         begin = (begin[:, None] * mu).ravel()
     visits = np.linalg.solve(np.eye(len(chain)) - chain.T, begin)
     return np.asarray(visits / visits.sum())
-
 
 
 def _root(gram: Array) -> Array:

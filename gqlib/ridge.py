@@ -29,7 +29,14 @@ from numpy.typing import ArrayLike, NDArray
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.rounding import EPS
-from gqlib.stability import ROUNDING, bialternate, joint, numerical_abscissa, pencil_roots, sign_changes
+from gqlib.stability import (
+    ROUNDING,
+    bialternate,
+    joint,
+    numerical_abscissa,
+    pencil_roots,
+    sign_changes,
+)
 
 __all__ = ["kappa_crossings", "kappa_windows", "ridge_joint", "ridge_pencil", "safe_kappa"]
 
@@ -56,7 +63,9 @@ def ridge_joint(a: ArrayLike, m: ArrayLike, eta: float, kappa: float) -> Array:
     return joint(a, m + kappa * np.eye(len(a)), m + a.T, eta)
 
 
-def ridge_pencil(a: ArrayLike, m: ArrayLike, eta: float, kappa: float, s: complex) -> NDArray[np.complex128]:
+def ridge_pencil(
+    a: ArrayLike, m: ArrayLike, eta: float, kappa: float, s: complex
+) -> NDArray[np.complex128]:
     """s²I + s(ηM + ηκI − A) + ηA(Aᵀ − κI), whose determinant is det(J_κ(η) − sI).
 
     Examples
@@ -103,7 +112,11 @@ def _family(a: ArrayLike, m: ArrayLike, eta: float) -> tuple[Array, Array, Array
     a, m = _blocks(a, m)
     eta = check.scalar("eta", eta, low=0.0, open_low=True)
     constant = ridge_joint(a, m, eta, 0.0)
-    return a, constant, ridge_joint(a, np.zeros_like(a), eta, 1.0) - ridge_joint(a, np.zeros_like(a), eta, 0.0)
+    return (
+        a,
+        constant,
+        ridge_joint(a, np.zeros_like(a), eta, 1.0) - ridge_joint(a, np.zeros_like(a), eta, 0.0),
+    )
 
 
 def _noise(constant: Array, slope: Array, kappa: ArrayLike) -> Array:
@@ -133,7 +146,9 @@ def kappa_crossings(a: ArrayLike, m: ArrayLike, eta: float) -> Array:
     knots = np.unique(np.concatenate([np.linalg.norm(a, 2) * GRID, roots.real[real]]))
     # One point inside each piece between neighbours and one beyond the last: there the sign is constant.
     points = np.concatenate([[0.0], np.sqrt(knots[1:]) * np.sqrt(knots[:-1]), 2.0 * knots[-1:]])
-    return sign_changes(lambda kappa: _abscissa(constant + kappa * slope), points, _noise(constant, slope, points))
+    return sign_changes(
+        lambda kappa: _abscissa(constant + kappa * slope), points, _noise(constant, slope, points)
+    )
 
 
 def kappa_windows(a: ArrayLike, m: ArrayLike, eta: float) -> list[tuple[float, float]]:
@@ -150,7 +165,9 @@ def kappa_windows(a: ArrayLike, m: ArrayLike, eta: float) -> list[tuple[float, f
     ends = [0.0, *kappa_crossings(a, m, eta).tolist(), float(np.inf)]
     windows = []
     for low, high in itertools.pairwise(ends):
-        inside = (low + high) / 2.0 if np.isfinite(high) else 2.0 * low + float(np.linalg.norm(a, 2))
+        inside = (
+            (low + high) / 2.0 if np.isfinite(high) else 2.0 * low + float(np.linalg.norm(a, 2))
+        )
         if _abscissa(constant + inside * slope) < -_noise(constant, slope, inside):
             windows.append((low, high))
     return windows

@@ -84,7 +84,9 @@ def random_table(rng: np.random.Generator | Random) -> NDArray[np.int64]:
     return np.array([rng.randrange(DRAW_BELOW) for _ in range(ENTRIES)], dtype=np.int64)
 
 
-def tile_coordinates(num_tilings: int, floats: Sequence[float], ints: Sequence[int] = ()) -> NDArray[np.int64]:
+def tile_coordinates(
+    num_tilings: int, floats: Sequence[float], ints: Sequence[int] = ()
+) -> NDArray[np.int64]:
     r"""Coordinates of the tiles that contain a point, one row per tiling.
 
     Parameters
@@ -194,7 +196,12 @@ def hash_tiles(coordinates: ArrayLike, size: int, table: ArrayLike) -> NDArray[n
 
 
 def get_tiles(
-    num_tilings: int, floats: Sequence[float], ints: Sequence[int] = (), *, size: int, table: ArrayLike
+    num_tilings: int,
+    floats: Sequence[float],
+    ints: Sequence[int] = (),
+    *,
+    size: int,
+    table: ArrayLike,
 ) -> list[int]:
     """Indices of the tiles that contain a point, one per tiling.
 
@@ -220,7 +227,9 @@ def get_tiles(
     [304, 330, 103, 1, 320, 181, 463, 164]
     """
     size = check.integer("size", size, low=1, high=LARGEST)
-    indices: list[int] = hash_tiles(tile_coordinates(num_tilings, floats, ints), size, table).tolist()
+    indices: list[int] = hash_tiles(
+        tile_coordinates(num_tilings, floats, ints), size, table
+    ).tolist()
     return indices
 
 
@@ -231,7 +240,9 @@ def _table(table: ArrayLike) -> NDArray[np.int64]:
     low, high = int(numbers.min()), int(numbers.max())
     if low < 0 or high >= LARGEST:
         wrong = low if low < 0 else high
-        raise ValueError(f"table has the entry {wrong}; every entry should be from 0 to {LARGEST - 1}")
+        raise ValueError(
+            f"table has the entry {wrong}; every entry should be from 0 to {LARGEST - 1}"
+        )
     return numbers.astype(np.int64, copy=False)
 
 
@@ -241,7 +252,9 @@ def _whole_numbers(name: str, value: ArrayLike) -> NDArray[np.integer[Any]]:
     except (TypeError, ValueError, OverflowError):  # rows of different lengths, for example
         result = np.empty(0)
     if result.dtype.kind not in "iu":
-        raise ValueError(f"{name} is {check.brief(value)}; it should be an array of whole numbers of at most 64 bits")
+        raise ValueError(
+            f"{name} is {check.brief(value)}; it should be an array of whole numbers of at most 64 bits"
+        )
     return result
 
 
@@ -251,5 +264,7 @@ def _sequence(name: str, value: Any) -> Any:
             raise TypeError
         len(value)  # an array without axes has the method, but no length
     except (TypeError, OverflowError):
-        raise ValueError(f"{name} is {check.brief(value)}; it should be a sequence of numbers") from None
+        raise ValueError(
+            f"{name} is {check.brief(value)}; it should be a sequence of numbers"
+        ) from None
     return value

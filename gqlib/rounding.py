@@ -146,7 +146,9 @@ class Rounding:
     @cached_property
     def _white(self) -> float:
         """|Y|₁ over all columns, plus what is not known of U."""
-        return float(np.linalg.norm(np.abs(self.y).sum(axis=0)) + self.mass * np.linalg.norm(self.spread))
+        return float(
+            np.linalg.norm(np.abs(self.y).sum(axis=0)) + self.mass * np.linalg.norm(self.spread)
+        )
 
     def residual(self, theta: ArrayLike) -> float:
         """Bound on the error of √(2·MSPBE(θ)): |√(2·computed) − √(2·exact)| is at most this."""
@@ -159,7 +161,8 @@ class Rounding:
         weights = check.array("theta", theta, self._changes.shape)
         size = np.linalg.norm(slopes @ weights + self.y.T @ self.reward)
         return np.asarray(
-            self._white * self._changes * size + np.linalg.norm(slopes, axis=0) * self.residual(theta)
+            self._white * self._changes * size
+            + np.linalg.norm(slopes, axis=0) * self.residual(theta)
         )
 
     def fixed_point(self, theta: Array, inverse: Array) -> float:

@@ -166,9 +166,13 @@ def transient_peak(matrix: ArrayLike) -> tuple[float, float]:
     a = _square(matrix)
     rate = spectral_abscissa(a)
     if rate >= 0.0:
-        raise ValueError(f"matrix has spectral abscissa {rate:g}; it should be negative, or exp(tA) does not decay")
+        raise ValueError(
+            f"matrix has spectral abscissa {rate:g}; it should be negative, or exp(tA) does not decay"
+        )
     if -rate * check.LARGEST <= 50.0:
-        raise ValueError(f"matrix has spectral abscissa {rate:g}; it should be further below 0: exp(tA) hardly decays")
+        raise ValueError(
+            f"matrix has spectral abscissa {rate:g}; it should be further below 0: exp(tA) hardly decays"
+        )
     if numerical_abscissa(a) <= 0.0:
         return 0.0, 1.0
     # From the fastest growth to a few times the slowest decay; refined between the neighbours of the best point.
@@ -195,7 +199,9 @@ def bialternate(a: ArrayLike) -> Array:
     first, second = np.triu_indices(len(a), 1)
     eye = np.eye(len(a))
     p, q, r, s = first[:, None], second[:, None], first, second
-    return np.asarray(a[p, r] * eye[q, s] + eye[p, r] * a[q, s] - a[p, s] * eye[q, r] - eye[p, s] * a[q, r])
+    return np.asarray(
+        a[p, r] * eye[q, s] + eye[p, r] * a[q, s] - a[p, s] * eye[q, r] - eye[p, s] * a[q, r]
+    )
 
 
 def pencil_roots(constant: ArrayLike, slope: ArrayLike) -> NDArray[np.complex128]:
@@ -226,17 +232,28 @@ def sign_changes(function: Callable[[float], float], points: ArrayLike, noise: A
         try:
             value = float(function(point))
         except TypeError:
-            raise ValueError(f"function is {check.brief(function)}; it should take and return a number") from None
+            raise ValueError(
+                f"function is {check.brief(function)}; it should take and return a number"
+            ) from None
         if value != value:  # of which one could not say that it has no change of sign
-            raise ValueError(f"function is {check.brief(function)}, which is NaN at {point}; it should be a number")
+            raise ValueError(
+                f"function is {check.brief(function)}, which is NaN at {point}; it should be a number"
+            )
         return value
 
     places = check.array("points", points, (None,), largest=np.inf)
     values = np.array([number(place) for place in places])
-    signed = np.abs(values) > check.array("noise", noise, places.shape[: check.dimensions(noise)], largest=np.inf)
+    signed = np.abs(values) > check.array(
+        "noise", noise, places.shape[: check.dimensions(noise)], largest=np.inf
+    )
     places, values = places[signed], values[signed]
     changes = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
-    return np.array([brentq(number, places[i], places[i + 1], xtol=4.0 * EPS, maxiter=MOST_STEPS) for i in changes])
+    return np.array(
+        [
+            brentq(number, places[i], places[i + 1], xtol=4.0 * EPS, maxiter=MOST_STEPS)
+            for i in changes
+        ]
+    )
 
 
 def _deflate(constant: Array, slope: Array, noise: float) -> tuple[Array, Array]:
@@ -353,7 +370,12 @@ def phase_diagram(problem: LinearPrediction, sigmas: ArrayLike, lams: ArrayLike)
         raise ValueError(f"lams is {check.brief(lams)}; every entry should be in [0, 1]")
     basis = problem.row_basis
     if len(basis) == 0:
-        raise ValueError("problem has features that are zero wherever it goes; some should not be, or A has no range")
+        raise ValueError(
+            "problem has features that are zero wherever it goes; some should not be, or A has no range"
+        )
     return np.array(
-        [[spectral_abscissa(basis @ problem.A(sigma, lam) @ basis.T) for sigma in columns] for lam in rows]
+        [
+            [spectral_abscissa(basis @ problem.A(sigma, lam) @ basis.T) for sigma in columns]
+            for lam in rows
+        ]
     )

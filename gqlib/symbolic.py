@@ -68,16 +68,24 @@ def exact(name: str, value: Any) -> sp.Expr:
         try:
             return sp.Rational(value)
         except (TypeError, ValueError, ZeroDivisionError):
-            raise ValueError(f"{name} is {check.brief(value)}; it should spell a fraction or a decimal") from None
+            raise ValueError(
+                f"{name} is {check.brief(value)}; it should spell a fraction or a decimal"
+            ) from None
     if isinstance(value, Fraction):
         return sp.Rational(value.numerator, value.denominator)
-    if isinstance(value, float | np.floating) or (isinstance(value, sp.Expr) and value.has(sp.Float)):
-        raise ValueError(f"{name} is {check.brief(value)}; it should be exact: a Rational, a symbol or a string")
+    if isinstance(value, float | np.floating) or (
+        isinstance(value, sp.Expr) and value.has(sp.Float)
+    ):
+        raise ValueError(
+            f"{name} is {check.brief(value)}; it should be exact: a Rational, a symbol or a string"
+        )
     if isinstance(value, int | np.integer | sp.Expr) and not isinstance(value, bool):
         number = sp.sympify(value)
         if not number.has(*_NO_NUMBERS):
             return number
-    raise ValueError(f"{name} is {check.brief(value)}; it should be exact: a Rational, a symbol or a string")
+    raise ValueError(
+        f"{name} is {check.brief(value)}; it should be exact: a Rational, a symbol or a string"
+    )
 
 
 def exact_matrix(name: str, value: Any) -> sp.Matrix:
@@ -90,9 +98,15 @@ def exact_matrix(name: str, value: Any) -> sp.Matrix:
     """
     check.instance("name", name, str)
     try:
-        entries = sp.Matrix(value) if isinstance(value, sp.MatrixBase) else sp.Matrix(_listed(name, value))
+        entries = (
+            sp.Matrix(value)
+            if isinstance(value, sp.MatrixBase)
+            else sp.Matrix(_listed(name, value))
+        )
     except (TypeError, ValueError, IndexError):
-        raise ValueError(f"{name} is {check.brief(value)}; its value should be a matrix of exact numbers") from None
+        raise ValueError(
+            f"{name} is {check.brief(value)}; its value should be a matrix of exact numbers"
+        ) from None
     return entries.applyfunc(lambda entry: exact(name, entry))
 
 
@@ -127,7 +141,9 @@ def solve(matrix: sp.Matrix, right: sp.Matrix) -> sp.Matrix:
     """
     matrix, right = _square("matrix", matrix), exact_matrix("right", right)
     if right.rows != matrix.rows:
-        raise ValueError(f"right has shape {right.shape}; it should have {matrix.rows} rows, as matrix has")
+        raise ValueError(
+            f"right has shape {right.shape}; it should have {matrix.rows} rows, as matrix has"
+        )
     a, b = DomainMatrix.from_Matrix(matrix).unify(DomainMatrix.from_Matrix(right), fmt="sparse")
     try:
         numerators, denominator = a.solve_den(b)
@@ -152,7 +168,9 @@ def stationary_law(chain: sp.Matrix) -> sp.Matrix:
     return solve(sp.Matrix(balance), sp.Matrix([0] * (n - 1) + [1])).applyfunc(sp.cancel)
 
 
-def pair_chain(transitions: Sequence[Sequence[Sequence[Any]]], policy: Sequence[Sequence[Any]]) -> sp.Matrix:
+def pair_chain(
+    transitions: Sequence[Sequence[Sequence[Any]]], policy: Sequence[Sequence[Any]]
+) -> sp.Matrix:
     """P[(s,a),(s',a')] = P(s'|s,a) policy(a'|s'), pair index s·A + a: the twin of `FiniteMDP.pair_chain`.
 
     Examples
@@ -163,8 +181,16 @@ def pair_chain(transitions: Sequence[Sequence[Sequence[Any]]], policy: Sequence[
     [  1,   0]])
     """
     weights = exact_matrix("policy", policy)
-    rows = [exact_matrix("transitions", actions) for actions in transitions] if _is_listed(transitions) else []
-    if not rows or any(actions.shape != (weights.cols, len(rows)) for actions in rows) or weights.rows != len(rows):
+    rows = (
+        [exact_matrix("transitions", actions) for actions in transitions]
+        if _is_listed(transitions)
+        else []
+    )
+    if (
+        not rows
+        or any(actions.shape != (weights.cols, len(rows)) for actions in rows)
+        or weights.rows != len(rows)
+    ):
         raise ValueError(
             f"transitions is {check.brief(transitions)}, policy {check.brief(policy)}; "
             "they should have shapes (S, A, S) and (S, A)"
@@ -211,7 +237,9 @@ class SymbolicProblem:
     def A(self, sigma: sp.Expr = SIGMA, lam: sp.Expr = LAM) -> sp.Matrix:
         """A_σ, the line before Eq. (15), entries in lowest terms."""
         mixed = self.p_pi + exact("sigma", sigma) * (self.p_mu - self.p_pi)
-        return (self.trace_weights(lam).T * (self.gamma * mixed * self.features - self.features)).applyfunc(sp.cancel)
+        return (
+            self.trace_weights(lam).T * (self.gamma * mixed * self.features - self.features)
+        ).applyfunc(sp.cancel)
 
     def b(self, lam: sp.Expr = LAM) -> sp.Matrix:
         """b, Eq. (15) corrected: there is no σ in it."""
@@ -229,7 +257,9 @@ class SymbolicProblem:
         return (self.gamma * mixed.T * self.trace_weights(lam)).applyfunc(sp.cancel)
 
 
-def twin(problem: PredictionProblem, *, gamma: Any = GAMMA, largest_denominator: int = 1000) -> SymbolicProblem:
+def twin(
+    problem: PredictionProblem, *, gamma: Any = GAMMA, largest_denominator: int = 1000
+) -> SymbolicProblem:
     """The exact twin of a problem whose numbers are fractions with small denominators; γ becomes a symbol.
 
     Parameters
@@ -259,7 +289,11 @@ def twin(problem: PredictionProblem, *, gamma: Any = GAMMA, largest_denominator:
         fractions = sp.Matrix(np.asarray(values).tolist()).applyfunc(
             lambda x: sp.Rational(Fraction(float(x)).limit_denominator(largest_denominator))
         )
-        error = float(np.abs(np.array(fractions.tolist(), dtype=float).reshape(np.shape(values)) - values).max())
+        error = float(
+            np.abs(
+                np.array(fractions.tolist(), dtype=float).reshape(np.shape(values)) - values
+            ).max()
+        )
         if error > READING_TOLERANCE * max(1.0, float(np.abs(values).max())):
             raise ValueError(
                 f"{name} is off its fractions by {error:.2g}; its entries should be fractions with denominators "
@@ -295,7 +329,9 @@ def eigenvalues(matrix: sp.Matrix) -> list[sp.Expr]:
     """
     matrix = _square("matrix", matrix)
     unknown = sp.Dummy("s")
-    numerator, _ = sp.fraction(sp.together((unknown * sp.eye(matrix.rows) - matrix).det(method="berkowitz")))
+    numerator, _ = sp.fraction(
+        sp.together((unknown * sp.eye(matrix.rows) - matrix).det(method="berkowitz"))
+    )
     found = []
     for factor, multiplicity in sp.factor_list(numerator)[1]:
         coefficients = [sp.factor(c) for c in sp.Poly(factor, unknown).all_coeffs()]
@@ -306,7 +342,9 @@ def eigenvalues(matrix: sp.Matrix) -> list[sp.Expr]:
             root = sp.sqrt(sp.expand(b**2 - 4 * a * c))
             found += multiplicity * [(-b - root) / (2 * a), (-b + root) / (2 * a)]
         elif len(coefficients) > 3:
-            raise ValueError(f"matrix leaves a factor of degree {len(coefficients) - 1}; closed forms go up to two")
+            raise ValueError(
+                f"matrix leaves a factor of degree {len(coefficients) - 1}; closed forms go up to two"
+            )
     return found
 
 
@@ -332,9 +370,13 @@ def to_array(matrix: sp.Matrix, values: Mapping[Any, Any]) -> Array:
     >>> to_array(sp.Matrix([[GAMMA / 2]]), {GAMMA: "0.99"}).tolist()
     [[0.495]]
     """
-    numbers = {symbol: exact("values", value) for symbol, value in check.members("values", values).items()}
+    numbers = {
+        symbol: exact("values", value) for symbol, value in check.members("values", values).items()
+    }
     matrix = exact_matrix("matrix", matrix)
     left = matrix.free_symbols - set(numbers)
     if left:
-        raise ValueError(f"values has no number for {', '.join(sorted(map(str, left)))}; every symbol should have one")
+        raise ValueError(
+            f"values has no number for {', '.join(sorted(map(str, left)))}; every symbol should have one"
+        )
     return np.array(matrix.subs(numbers).tolist(), dtype=np.float64)

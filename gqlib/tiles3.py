@@ -64,7 +64,9 @@ def tile_hash(coordinates: Hashable) -> int:
     try:
         return hash(coordinates)
     except TypeError:
-        raise ValueError(f"coordinates is {check.brief(coordinates)}; it should be a tuple of integers") from None
+        raise ValueError(
+            f"coordinates is {check.brief(coordinates)}; it should be a tuple of integers"
+        ) from None
 
 
 def _long_tuple_hash(coordinates: Any) -> int:
@@ -72,7 +74,9 @@ def _long_tuple_hash(coordinates: Any) -> int:
     try:
         numbers: list[int] = [integer(number) for number in coordinates]
     except TypeError:
-        raise ValueError(f"coordinates is {check.brief(coordinates)}; it should be a tuple of integers") from None
+        raise ValueError(
+            f"coordinates is {check.brief(coordinates)}; it should be a tuple of integers"
+        ) from None
     total: int = _PRIME_5
     for number in numbers:
         own = abs(number) % _INTEGERS_MODULO
@@ -139,7 +143,9 @@ class IHT:
         try:
             index = self.dictionary.get(obj)
         except TypeError:
-            raise ValueError(f"obj is {check.brief(obj)}; it should be hashable, as a tuple of numbers is") from None
+            raise ValueError(
+                f"obj is {check.brief(obj)}; it should be hashable, as a tuple of numbers is"
+            ) from None
         if index is not None or readonly:
             return index
         index = len(self.dictionary)
@@ -214,7 +220,9 @@ def tileswrap(
     """
     _sequence("floats", floats)
     if len(_sequence("wrapwidths", wrapwidths)) > len(floats):
-        raise ValueError(f"wrapwidths has {len(wrapwidths)} entries; it should have at most {len(floats)}")
+        raise ValueError(
+            f"wrapwidths has {len(wrapwidths)} entries; it should have at most {len(floats)}"
+        )
     widths = [None if width is None else _whole("wrapwidths", width, low=0) for width in wrapwidths]
     return _tiles(ihtORsize, numtilings, floats, widths, ints, readonly)
 
@@ -254,7 +262,11 @@ def _whole(name: str, value: Any, low: int | None = None) -> int:
 
 
 def _sequence(name: str, value: Any) -> Any:
-    listed = hasattr(value, "__len__") and hasattr(value, "__getitem__") and getattr(value, "ndim", 1) > 0
+    listed = (
+        hasattr(value, "__len__")
+        and hasattr(value, "__getitem__")
+        and getattr(value, "ndim", 1) > 0
+    )
     if isinstance(value, str | bytes | dict) or not listed:
         raise ValueError(f"{name} is {check.brief(value)}; it should be a sequence of numbers")
     return value

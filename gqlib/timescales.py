@@ -30,7 +30,14 @@ from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import LinearPrediction, PredictionProblem
 from gqlib.rounding import EPS
-from gqlib.stability import ROUNDING, bialternate, joint, pencil_roots, sign_changes, spectral_abscissa
+from gqlib.stability import (
+    ROUNDING,
+    bialternate,
+    joint,
+    pencil_roots,
+    sign_changes,
+    spectral_abscissa,
+)
 
 __all__ = [
     "eta_crossings",
@@ -47,7 +54,9 @@ __all__ = [
 GRID = np.geomspace(1e-6, 1e3, 256)
 
 
-def mean_matrices(problem: LinearPrediction, sigma: float, lam: float) -> tuple[Array, Array, Array]:
+def mean_matrices(
+    problem: LinearPrediction, sigma: float, lam: float
+) -> tuple[Array, Array, Array]:
     """A_σ, M and γE[v_σ] on the row space of Ξ^½Φ, in orthonormal coordinates.
 
     Examples
@@ -60,7 +69,9 @@ def mean_matrices(problem: LinearPrediction, sigma: float, lam: float) -> tuple[
     check.instance("problem", problem, LinearPrediction)
     rows = problem.row_basis
     if not len(rows):
-        raise ValueError("problem has no feature but zero where xi is positive; it should have some, or no η matters")
+        raise ValueError(
+            "problem has no feature but zero where xi is positive; it should have some, or no η matters"
+        )
     whole = (problem.A(sigma, lam), problem.M, problem.gamma_v(sigma, lam))
     a, m, v = (np.asarray(rows @ matrix @ rows.T) for matrix in whole)
     return a, m, v
@@ -77,8 +88,13 @@ def pencil(a: ArrayLike, m: ArrayLike, eta: float, s: complex) -> NDArray[np.com
     """
     a = check.array("a", a, (None, None))
     a, m = check.array("a", a, (len(a), len(a))), check.array("m", m, (len(a), len(a)))
-    eta, s = check.scalar("eta", eta), complex(check.scalar("s", np.real(s)), check.scalar("s", np.imag(s)))
-    return np.asarray(s**2 * np.eye(len(a)) + s * (eta * m - a) + eta * a @ a.T, dtype=np.complex128)
+    eta, s = (
+        check.scalar("eta", eta),
+        complex(check.scalar("s", np.real(s)), check.scalar("s", np.imag(s))),
+    )
+    return np.asarray(
+        s**2 * np.eye(len(a)) + s * (eta * m - a) + eta * a @ a.T, dtype=np.complex128
+    )
 
 
 def _needs_proposition_1(a: Array, m: Array, v: Array) -> None:
@@ -156,7 +172,9 @@ def _pair_candidates(constant: Array, slope: Array) -> Array:
     """Every η > 0 at which two eigenvalues of constant + η·slope sum to zero, up to rounding, and some others."""
     try:
         roots = pencil_roots(bialternate(constant), bialternate(slope))
-    except np.linalg.LinAlgError:  # symmetric problems (Baird's star) can defeat the QZ iteration: the grid remains
+    except (
+        np.linalg.LinAlgError
+    ):  # symmetric problems (Baird's star) can defeat the QZ iteration: the grid remains
         return np.empty(0)
     real = (np.abs(roots.imag) < np.sqrt(EPS) * np.abs(roots)) & (roots.real > 0.0)
     return np.asarray(roots.real[real])
@@ -202,7 +220,9 @@ def rare_action_problem(
     features = np.array([[1.0, 0.0], rare[0], [0.0, check.scalar("near", near)], rare[1]])
     epsilon = check.scalar("epsilon", epsilon, low=0.0, high=1.0, open_low=True, open_high=True)
     mdp = FiniteMDP(swap, np.zeros((2, 2)), gamma)
-    return PredictionProblem.on_pairs(mdp, [[1.0 - epsilon, epsilon]] * 2, [[0.0, 1.0]] * 2, features)
+    return PredictionProblem.on_pairs(
+        mdp, [[1.0 - epsilon, epsilon]] * 2, [[0.0, 1.0]] * 2, features
+    )
 
 
 def search_rare_action(values: ArrayLike, eta: float) -> tuple[Array, float, int]:

@@ -59,7 +59,9 @@ def _coefficients(problem: PredictionProblem, c: ArrayLike | None) -> Array:
     return weights
 
 
-def trace_first_moments(problem: PredictionProblem, lam: float, c: ArrayLike | None = None) -> Array:
+def trace_first_moments(
+    problem: PredictionProblem, lam: float, c: ArrayLike | None = None
+) -> Array:
     """X_j = ξ_j E[e_k | index j at k] for large k, (n, d): `trace_weights` for a trace with coefficients c.
 
     Parameters
@@ -83,12 +85,16 @@ def trace_first_moments(problem: PredictionProblem, lam: float, c: ArrayLike | N
     decay = problem.gamma * check.scalar("lam", lam, low=0.0, high=1.0)
     radius = decay * float(np.abs(np.linalg.eigvals(problem.p_trace * weights)).max())
     if not radius < 1.0 - MARGIN:
-        raise ValueError(f"c carries on {radius:.4g} of the trace in the mean at lam {lam:g}; it should be less than 1")
+        raise ValueError(
+            f"c carries on {radius:.4g} of the trace in the mean at lam {lam:g}; it should be less than 1"
+        )
     system = np.eye(problem.n) - decay * (problem.p_trace * weights).T
     return np.asarray(np.linalg.solve(system, problem.xi[:, None] * problem.features))
 
 
-def trace_second_moments(problem: PredictionProblem, lam: float, c: ArrayLike | None = None) -> Array:
+def trace_second_moments(
+    problem: PredictionProblem, lam: float, c: ArrayLike | None = None
+) -> Array:
     """E_j = ξ_j E[e_k e_kᵀ | index j at k] for large k, (n, d, d); c as in `trace_first_moments`.
 
     Raises
@@ -109,7 +115,9 @@ def trace_second_moments(problem: PredictionProblem, lam: float, c: ArrayLike | 
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     limit = np.inf if c is None else second_moment_limit(problem, weights)
     if lam >= limit * (1.0 - MARGIN):
-        raise ValueError(f"lam is {lam:g}; from {limit:.4g} on the trace has no second moment, it should be smaller")
+        raise ValueError(
+            f"lam is {lam:g}; from {limit:.4g} on the trace has no second moment, it should be smaller"
+        )
     first = trace_first_moments(problem, lam, c)
     decay, phi = problem.gamma * lam, problem.features
     carried = weights[:, None] * (problem.p_trace.T @ first)
@@ -136,7 +144,11 @@ def second_moment_limit(problem: PredictionProblem, c: ArrayLike) -> float:
     """
     weights = _coefficients(problem, c)
     radius = float(np.abs(np.linalg.eigvals(problem.p_trace * weights**2)).max())
-    return float(np.inf) if problem.gamma == 0.0 or radius == 0.0 else float(1.0 / (problem.gamma * np.sqrt(radius)))
+    return (
+        float(np.inf)
+        if problem.gamma == 0.0 or radius == 0.0
+        else float(1.0 / (problem.gamma * np.sqrt(radius)))
+    )
 
 
 def action_covariance(mdp: FiniteMDP, mu: ArrayLike, features: ArrayLike) -> Array:
@@ -190,7 +202,9 @@ class NoiseParabola:
             Where the noise does not depend on σ.
         """
         if self.quadratic == 0.0:
-            raise ValueError("quadratic is 0.0; it should be positive, or no sigma is better than another")
+            raise ValueError(
+                "quadratic is 0.0; it should be positive, or no sigma is better than another"
+            )
         return -self.linear / (2.0 * self.quadratic)
 
 
@@ -198,7 +212,9 @@ def arrival_moments(mdp: FiniteMDP, problem: PredictionProblem, lam: float) -> A
     """E[e_k e_kᵀ; S_{k+1} = s] for large k, (S, d, d), of a problem on the pairs of `mdp`; zero in terminal states."""
     pairs = mdp.n_states * mdp.n_actions
     if problem.n != pairs:
-        raise ValueError(f"problem has {problem.n} indices; it should have {pairs}, the pairs of mdp")
+        raise ValueError(
+            f"problem has {problem.n} indices; it should have {pairs}, the pairs of mdp"
+        )
     to_states = np.where(mdp.is_terminal, 0.0, mdp.transitions.reshape(pairs, mdp.n_states))
     return np.asarray(np.einsum("ns,nij->sij", to_states, trace_second_moments(problem, lam)))
 
@@ -225,7 +241,9 @@ def gq_noise(
     """
     check.instance("mdp", mdp, FiniteMDP)
     check.instance("problem", problem, PredictionProblem)
-    weights, aux = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
+    weights, aux = (
+        check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega))
+    )
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     moments = arrival_moments(mdp, problem, lam)  # all that K C Kᵀ needs of the trace
     covariance = action_covariance(mdp, mu, problem.features)
@@ -238,7 +256,9 @@ def gq_noise(
     gamma2 = problem.gamma**2
     # tr K C Kᵀ = σ²‖e‖²θᵀCθ − 2σ(σ−λ) m θᵀCe + (σ−λ)² m² tr C
     return NoiseParabola(
-        quadratic=float(gamma2 * (length * value_variance - 2.0 * cross + m_squared * spread).sum()),
+        quadratic=float(
+            gamma2 * (length * value_variance - 2.0 * cross + m_squared * spread).sum()
+        ),
         linear=float(gamma2 * 2.0 * lam * (cross - m_squared * spread).sum()),
         constant=float(gamma2 * lam**2 * (m_squared * spread).sum()),
     )
@@ -270,20 +290,29 @@ def stationary_moments(
     ([1.0], [[1.0]])
     """
     check.instance("mdp", mdp, FiniteMDP)
-    sigma, alpha = check.scalar("sigma", sigma), check.scalar("alpha", alpha, low=0.0, open_low=True)
+    sigma, alpha = (
+        check.scalar("sigma", sigma),
+        check.scalar("alpha", alpha, low=0.0, open_low=True),
+    )
     problem = PredictionProblem.on_pairs(mdp, mu, pi, features)
     n, d, phi = problem.n, problem.d, problem.features
-    expected = np.einsum("sa,sai->si", mdp.policy(pi, "pi"), phi.reshape(mdp.n_states, mdp.n_actions, d))
+    expected = np.einsum(
+        "sa,sai->si", mdp.policy(pi, "pi"), phi.reshape(mdp.n_states, mdp.n_actions, d)
+    )
     after = np.repeat(expected, mdp.n_actions, axis=0)
     after = problem.gamma * (after + sigma * (phi - after))  # by the next pair j
     change = after[None, :, :] - phi[:, None, :]
     move = np.eye(d) + alpha * phi[:, None, :, None] * change[:, :, None, :]  # G_ij
     kick = alpha * problem.rewards[:, None] * phi  # c_i
     linear = np.einsum("ij,ijab->jaib", problem.p_mu, move).reshape(n * d, n * d)
-    square = np.einsum("ij,ijab,ijce->jacibe", problem.p_mu, move, move).reshape(n * d * d, n * d * d)
+    square = np.einsum("ij,ijab,ijce->jacibe", problem.p_mu, move, move).reshape(
+        n * d * d, n * d * d
+    )
     radius = max(float(np.abs(np.linalg.eigvals(operator)).max()) for operator in (linear, square))
     if radius >= 1.0:
-        raise ValueError(f"alpha is {alpha:g}; at spectral radius {radius:.4g} of the moments it should be smaller")
+        raise ValueError(
+            f"alpha is {alpha:g}; at spectral radius {radius:.4g} of the moments it should be smaller"
+        )
     push = problem.p_mu.T @ (problem.xi[:, None] * kick)
     first = np.linalg.solve(np.eye(n * d) - linear, push.ravel()).reshape(n, d)
     cross = np.einsum("ij,ijab,ib,ic->jac", problem.p_mu, move, first, kick)

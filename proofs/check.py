@@ -34,15 +34,22 @@ def missing() -> list[str]:
     coqc = shutil.which("coqc")
     if coqc is None:
         return ["coqc"]
-    where = subprocess.run([coqc, "-where"], capture_output=True, text=True, check=False).stdout.strip()
+    where = subprocess.run(
+        [coqc, "-where"], capture_output=True, text=True, check=False
+    ).stdout.strip()
     library = Path(where) / "user-contrib" / "mathcomp"
-    parts = {"MathComp": "algebra/all_algebra.vo", "MathComp's real-closed fields": "real_closed/complex.vo"}
+    parts = {
+        "MathComp": "algebra/all_algebra.vo",
+        "MathComp's real-closed fields": "real_closed/complex.vo",
+    }
     return [name for name, part in parts.items() if not (library / part).exists()]
 
 
 def files(folder: Path = HERE) -> list[str]:
     """The names of the files with proofs, in the order in which they need each other."""
-    return re.findall(r"^(\w+)\.v$", (folder / "_CoqProject").read_text(encoding="utf-8"), re.MULTILINE)
+    return re.findall(
+        r"^(\w+)\.v$", (folder / "_CoqProject").read_text(encoding="utf-8"), re.MULTILINE
+    )
 
 
 def named(folder: Path, file: str) -> list[tuple[str, str]]:
@@ -53,8 +60,13 @@ def named(folder: Path, file: str) -> list[tuple[str, str]]:
 
 def gaps(folder: Path = HERE) -> list[str]:
     """Words in the files, comments apart, that leave something unproved."""
-    texts = {file: COMMENT.sub("", (folder / f"{file}.v").read_text(encoding="utf-8")) for file in files(folder)}
-    return [f"{file}.v: {found[0]}" for file, text in texts.items() for found in GAPS.finditer(text)]
+    texts = {
+        file: COMMENT.sub("", (folder / f"{file}.v").read_text(encoding="utf-8"))
+        for file in files(folder)
+    }
+    return [
+        f"{file}.v: {found[0]}" for file, text in texts.items() for found in GAPS.finditer(text)
+    ]
 
 
 def coqc(folder: Path, file: str) -> str:
@@ -77,7 +89,11 @@ def tell(folder: Path, work: Path) -> str:
     """Let Coq print every definition, theorem and assumption of what was built in `work`."""
     order = files(folder)
     lines = ["From mathcomp Require Import all_ssreflect all_algebra complex."]
-    lines += [f"From GQ Require Import {' '.join(order)}.", "Import GRing.Theory.", "Local Open Scope ring_scope."]
+    lines += [
+        f"From GQ Require Import {' '.join(order)}.",
+        "Import GRing.Theory.",
+        "Local Open Scope ring_scope.",
+    ]
     lines += ["Set Printing Width 110.", "Unset Printing Implicit Defensive."]
     for file in order:
         lines += [f'Goal True. idtac "==== {file}.v". Abort.']
@@ -86,7 +102,11 @@ def tell(folder: Path, work: Path) -> str:
             lines += [told if kind == "Theorem" else f"Print {file}.{item}."]
     (work / "Told.v").write_text("\n".join([*lines, ""]), encoding="utf-8")
     # What Coq adds about implicit arguments and at the ends of lines says nothing to a reader.
-    kept = [line.rstrip() for line in coqc(work, "Told").splitlines() if not line.startswith("Arguments ")]
+    kept = [
+        line.rstrip()
+        for line in coqc(work, "Told").splitlines()
+        if not line.startswith("Arguments ")
+    ]
     return re.sub(r"\n{2,}", "\n", "\n".join([*kept, ""]))
 
 
@@ -107,13 +127,19 @@ def main(arguments: list[str]) -> int:
             build(HERE, Path(work))
             text = tell(HERE, Path(work))
     except RuntimeError as error:
-        print(f"Coq does not accept the proofs, which were written for {VERSIONS}. {error}", file=sys.stderr)
+        print(
+            f"Coq does not accept the proofs, which were written for {VERSIONS}. {error}",
+            file=sys.stderr,
+        )
         return 1
     record = HERE / "checked.txt"
     if "--write" in arguments:
         record.write_text(text, encoding="utf-8")
     if not record.exists() or text != record.read_text(encoding="utf-8"):
-        print(f"proofs/checked.txt differs from what {VERSIONS} print: see `proofs/check.py --write`.", file=sys.stderr)
+        print(
+            f"proofs/checked.txt differs from what {VERSIONS} print: see `proofs/check.py --write`.",
+            file=sys.stderr,
+        )
         return 1
     theorems = sum(kind == "Theorem" for file in files() for kind, _ in named(HERE, file))
     if text.count(CLOSED) != theorems:

@@ -13,7 +13,11 @@ from chromium import CHROMIUM, FLAGS, ROOT
 def _fresh(html: Path) -> bool:
     """Whether the book was built after its text, records, style and settings were last changed."""
     sources = [ROOT / "_config.yml", *(ROOT / "book").rglob("*")]
-    newest = max(path.stat().st_mtime for path in sources if path.is_file() and "__pycache__" not in path.parts)
+    newest = max(
+        path.stat().st_mtime
+        for path in sources
+        if path.is_file() and "__pycache__" not in path.parts
+    )
     return (html / "index.html").exists() and (html / "searchindex.js").stat().st_mtime >= newest
 
 
@@ -22,7 +26,9 @@ def pytest_collection_modifyitems(items):
     """What is thorough is slow, too; and a test's name is the same in every process, or the workers disagree on it."""
     for item in items:
         if " at 0" in item.nodeid:
-            raise pytest.UsageError(f"{item.nodeid} has an address in its name, which differs from process to process")
+            raise pytest.UsageError(
+                f"{item.nodeid} has an address in its name, which differs from process to process"
+            )
         if item.get_closest_marker("thorough"):
             item.add_marker(pytest.mark.slow)
 
@@ -39,7 +45,14 @@ def book(tmp_path_factory):
     with open(out / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
         if not (out / "done").exists():
-            build = [Path(sys.executable).with_name("jupyter-book"), "build", "book", "-W", "--keep-going", "-n"]
+            build = [
+                Path(sys.executable).with_name("jupyter-book"),
+                "build",
+                "book",
+                "-W",
+                "--keep-going",
+                "-n",
+            ]
             build += ["--quiet", "--path-output", out]
             result = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
             assert result.returncode == 0, result.stderr[-3000:]

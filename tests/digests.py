@@ -58,7 +58,9 @@ def digest(*parts: Any) -> str:
     found = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
-            found.update(f"{part.dtype.str}{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
+            found.update(
+                f"{part.dtype.str}{part.shape}".encode() + np.ascontiguousarray(part).tobytes()
+            )
         else:
             found.update(json.dumps(part).encode())
     return found.hexdigest()[:16]
@@ -68,20 +70,42 @@ def kernels() -> Iterator[tuple[str, str]]:
     """Compiled learners, each in its domain."""
     for name, options in CARS.items():
         result = run_control(ControlSetting(**(CAR | options)), 2, 2019, weights=True)
-        yield f"car, {name}", digest(result.signed_steps, result.theta, result.omega, result.checksum)
+        yield (
+            f"car, {name}",
+            digest(result.signed_steps, result.theta, result.omega, result.checksum),
+        )
     for domain, reading in WALKS.items():
-        fields = {"alpha": 0.01, "lam": 0.7, "eta": 0.5, "steps": 60, "kept": 4, "sigma": 0.4, "sigma_noise": 0.01}
+        fields = {
+            "alpha": 0.01,
+            "lam": 0.7,
+            "eta": 0.5,
+            "steps": 60,
+            "kept": 4,
+            "sigma": 0.4,
+            "sigma_noise": 0.01,
+        }
         setting = PredictionSetting(domain, options=(("reading", reading),), **fields)
         yield f"prediction, {domain}", digest(run_prediction(setting, 2, 2019).theta)
     for environment, learner in LEARNERS.items():
         shared: dict[str, Any] = {"alpha": 0.01, "episodes": 2, "max_steps": 40, "sigma_noise": 0.1}
         result = run(environment, learner, runs=1, seed=2019, **shared)
-        yield f"engine, {learner} in {environment}", digest(result.steps, result.returns, result.theta, result.omega)
-    chain = run(environments.chain(random_walk(7)), "corrected_gq", runs=1, seed=2019, episodes=5, alpha=0.1)
+        yield (
+            f"engine, {learner} in {environment}",
+            digest(result.steps, result.returns, result.theta, result.omega),
+        )
+    chain = run(
+        environments.chain(random_walk(7)), "corrected_gq", runs=1, seed=2019, episodes=5, alpha=0.1
+    )
     yield "engine, a chain", digest(chain.steps, chain.returns, chain.theta, chain.omega)
     rates: dict[str, Any] = {"alpha": 0.4, "epsilon": 0.1}
     for learner, parameter in ((n_step_run, 3), (trace_run, 0.9)):
-        returns, q = learner(random_walk(7), parameter, np.linspace(0.0, 1.0, 9), stream=words(2019, 0, START), **rates)
+        returns, q = learner(
+            random_walk(7),
+            parameter,
+            np.linspace(0.0, 1.0, 9),
+            stream=words(2019, 0, START),
+            **rates,
+        )
         yield f"tables, {learner.__name__}", digest(returns, q)
 
 
@@ -94,17 +118,29 @@ def chance() -> Iterator[tuple[str, str]]:
     points = np.random.default_rng(0).uniform(0.0, 8.0, (50, 2)).tolist()
     yield "tiles3", digest([tiles(memory, 8, p, [1]) + tiles(512, 8, p, [2]) for p in points])
     table = rltoolkit.random_table(np.random.default_rng(1))
-    yield "rltoolkit", digest([rltoolkit.get_tiles(8, p, [1], size=1024, table=table) for p in points])
+    yield (
+        "rltoolkit",
+        digest([rltoolkit.get_tiles(8, p, [1], size=1024, table=table) for p in points]),
+    )
     coder = TileCoder([-1.0, 0.0], [1.0, 2.0], 3, tiles_per_side=[3, 4], tilings=8, size=512)
     agent = Agent(coder, np.random.default_rng(2), sigma=0.5, alpha=0.02)
     path = np.random.default_rng(3).uniform([-1.0, 0.0], [1.0, 2.0], (81, 2))
-    deltas = [agent.learn(s, agent.act(s), 1.0, t, agent.act(t), terminated=False) for s, t in pairwise(path)]
+    deltas = [
+        agent.learn(s, agent.act(s), 1.0, t, agent.act(t), terminated=False)
+        for s, t in pairwise(path)
+    ]
     yield "agent", digest(agent.theta, agent.trace, np.array(deltas))
     sparse = SparseGQ(np.zeros(30))
     steps = np.random.default_rng(4).permuted(np.tile(np.arange(30), (40, 1)), axis=1)
     rates = {"sigma": 0.3, "lam": 0.9, "gamma": 0.9, "alpha": 0.05, "beta": 0.1}
     for row in steps:
-        sparse.step((row[:4], np.ones(4)), 1.0, (row[4:8], np.ones(4)), (row[8:16], np.full(8, 0.5)), **rates)
+        sparse.step(
+            (row[:4], np.ones(4)),
+            1.0,
+            (row[4:8], np.ones(4)),
+            (row[8:16], np.full(8, 0.5)),
+            **rates,
+        )
     yield "sparse", digest(sparse.theta, sparse.omega, sparse.trace)
 
 
@@ -113,12 +149,17 @@ def files() -> Iterator[tuple[str, str]]:
     settings = control_grid(fixed_fields(0.0, 1.0), p=(512,), episodes=(2,), max_steps=(50,))
     yield "keys", digest([setting.key for setting in settings])
     for block, workers in ((1, 1), (2, 2)):
-        sweep = Experiment("s", "S", "control", settings, 4, 1, "1", runs_per_task=block, summary="control")
+        sweep = Experiment(
+            "s", "S", "control", settings, 4, 1, "1", runs_per_task=block, summary="control"
+        )
         with tempfile.TemporaryDirectory() as folder:
             store = Store(Path(folder, "store"))
             run_sweep(sweep, store, workers=workers)
             saved = save_results(Path(folder, "kept.npz"), collect(sweep, store))
-            yield f"file, {workers} workers", digest(np.frombuffer(saved.read_bytes(), dtype=np.uint8))
+            yield (
+                f"file, {workers} workers",
+                digest(np.frombuffer(saved.read_bytes(), dtype=np.uint8)),
+            )
     yield "claims", digest([str(claim) for claim in load_claims()])
 
 

@@ -32,52 +32,184 @@ FOLDER = Path(KEPT.name)
 # Values by name. Probabilities are of powers of 2, so that every kind of floating-point number can hold them.
 VALUES: dict[str, Any] = {
     # rates and single numbers
-    **{"sigma": 0.3, "lam": 0.4, "gamma": 0.9, "alpha": 0.1, "beta": 0.1, "eta": 2.1, "epsilon": 0.1},
-    **{"rho": 1.3, "rho_next": 1.3, "reward": 0.7, "probability": 0.3, "ceiling": 9.0, "near": 0.2, "s": 1.1},
-    **{"confidence": 0.9, "coverage": 0.8, "mean": 0.5, "variance": 4.0, "percentage": 37.5, "bound": 1e8},
+    **{
+        "sigma": 0.3,
+        "lam": 0.4,
+        "gamma": 0.9,
+        "alpha": 0.1,
+        "beta": 0.1,
+        "eta": 2.1,
+        "epsilon": 0.1,
+    },
+    **{
+        "rho": 1.3,
+        "rho_next": 1.3,
+        "reward": 0.7,
+        "probability": 0.3,
+        "ceiling": 9.0,
+        "near": 0.2,
+        "s": 1.1,
+    },
+    **{
+        "confidence": 0.9,
+        "coverage": 0.8,
+        "mean": 0.5,
+        "variance": 4.0,
+        "percentage": 37.5,
+        "bound": 1e8,
+    },
     **{"position": -0.5, "velocity": 0.01, "score_at_0": 4.0, "score_at_1": 5.0, "level": 0.05},
     # whole numbers
-    **{"steps": 140, "kept": 10, "runs": 2, "seed": 3, "first_run": 0, "run": 0, "episodes": 2, "max_steps": 30},
-    **{"p": 512, "size": 512, "tilings": 2, "num_tilings": 2, "numtilings": 2, "ihtORsize": 64, "sizeval": 16},
-    **{"points": 5, "states": 5, "length": 3, "resamples": 20, "repetitions": 3, "every": 2, "n": 5, "t": 1, "i": 0},
-    **{"j": 0, "k": 0, "count": 2, "better": 1, "between": 2, "worse": 2, "denominator": 40, "remainder": 2, "axis": 0},
-    **{"largest_denominator": 100, "runs_per_task": 2, "episode_steps": 3, "action": 1, "next_action": 0},
+    **{
+        "steps": 140,
+        "kept": 10,
+        "runs": 2,
+        "seed": 3,
+        "first_run": 0,
+        "run": 0,
+        "episodes": 2,
+        "max_steps": 30,
+    },
+    **{
+        "p": 512,
+        "size": 512,
+        "tilings": 2,
+        "num_tilings": 2,
+        "numtilings": 2,
+        "ihtORsize": 64,
+        "sizeval": 16,
+    },
+    **{
+        "points": 5,
+        "states": 5,
+        "length": 3,
+        "resamples": 20,
+        "repetitions": 3,
+        "every": 2,
+        "n": 5,
+        "t": 1,
+        "i": 0,
+    },
+    **{
+        "j": 0,
+        "k": 0,
+        "count": 2,
+        "better": 1,
+        "between": 2,
+        "worse": 2,
+        "denominator": 40,
+        "remainder": 2,
+        "axis": 0,
+    },
+    **{
+        "largest_denominator": 100,
+        "runs_per_task": 2,
+        "episode_steps": 3,
+        "action": 1,
+        "next_action": 0,
+    },
     # a problem with two states, two actions and two features
     **dict.fromkeys(("mu", "policy"), np.array([[0.5, 0.5], [0.25, 0.75]])),
     "pi": np.array([[1.0, 0.0], [0.25, 0.75]]),
     "transitions": np.array([[[0.5, 0.5], [0.25, 0.75]], [[1.0, 0.0], [0.5, 0.5]]]),
     "rewards": np.array([[1.0, -1.0], [0.5, 2.0]]),
     "features": np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, -1.0]]),
-    **{"chain": np.array([[0.5, 0.5], [1.0, 0.0]]), "start": np.array([1.0, 0.0]), "xi": np.full(4, 0.25)},
-    **{"rewards_pi": None, "ratios": np.array([2.0, 0.0, 1.0, 1.0]), "pairs": np.array([[0, 1, 2, 3], [3, 2, 1, 0]])},
+    **{
+        "chain": np.array([[0.5, 0.5], [1.0, 0.0]]),
+        "start": np.array([1.0, 0.0]),
+        "xi": np.full(4, 0.25),
+    },
+    **{
+        "rewards_pi": None,
+        "ratios": np.array([2.0, 0.0, 1.0, 1.0]),
+        "pairs": np.array([[0, 1, 2, 3], [3, 2, 1, 0]]),
+    },
     # vectors and matrices of that size
     **dict.fromkeys(("theta", "theta0", "vector"), np.array([1.0, 2.0])),
     **{"omega": np.array([0.5, 0.0]), "trace": np.array([0.0, 1.0]), "phi": np.array([1.0, 0.5])},
     **{"phi_next": np.array([0.0, 2.0]), "phi_next_expected": np.array([0.5, 1.0]), "v": np.eye(2)},
-    **{"phi_next_traced": np.ones(2), "phi_next_carried": np.ones(2), "c": np.array([[0.5, 1.0], [1.0, 0.5]])},
-    **dict.fromkeys(("matrix", "drift", "far", "a", "constant"), np.array([[-1.0, 3.0], [0.0, -2.0]])),
-    **{"noise": np.eye(2), "m": np.array([[2.0, 1.0], [1.0, 3.0]]), "slope": np.array([[1.0, 2.0], [0.0, 1.0]])},
+    **{
+        "phi_next_traced": np.ones(2),
+        "phi_next_carried": np.ones(2),
+        "c": np.array([[0.5, 1.0], [1.0, 0.5]]),
+    },
+    **dict.fromkeys(
+        ("matrix", "drift", "far", "a", "constant"), np.array([[-1.0, 3.0], [0.0, -2.0]])
+    ),
+    **{
+        "noise": np.eye(2),
+        "m": np.array([[2.0, 1.0], [1.0, 3.0]]),
+        "slope": np.array([[1.0, 2.0], [0.0, 1.0]]),
+    },
     **dict.fromkeys(("q", "inverse", "exact"), np.eye(2)),
     # sequences
-    **{"sigmas": np.array([0.0, 0.5]), "lams": np.array([0.0, 0.75]), "alphas": (0.125,), "etas": (1.0,)},
-    **{"times": np.array([0.0, 1.0]), "values": np.array([0.75, 1.25]), "ends": np.array([False, True, False])},
-    **{"normals": np.array([0.125, 1.0, -1.0]), "row": np.array([0.0, 1.0]), "thresholds": np.array([3.0, 5.0])},
-    **{"p_values": np.array([0.125, 0.25, 0.5]), "denominators": [40, 41], "percentages": [37.5, 12.5, 50.0]},
+    **{
+        "sigmas": np.array([0.0, 0.5]),
+        "lams": np.array([0.0, 0.75]),
+        "alphas": (0.125,),
+        "etas": (1.0,),
+    },
+    **{
+        "times": np.array([0.0, 1.0]),
+        "values": np.array([0.75, 1.25]),
+        "ends": np.array([False, True, False]),
+    },
+    **{
+        "normals": np.array([0.125, 1.0, -1.0]),
+        "row": np.array([0.0, 1.0]),
+        "thresholds": np.array([3.0, 5.0]),
+    },
+    **{
+        "p_values": np.array([0.125, 0.25, 0.5]),
+        "denominators": [40, 41],
+        "percentages": [37.5, 12.5, 50.0],
+    },
     **dict.fromkeys(("first", "sample", "dynamic"), np.array([3.0, 5.0, 4.0, 6.0])),
     **dict.fromkeys(("second", "at_zero", "at_one"), np.array([2.0, 3.5, 3.0, 4.0])),
     "scores": np.array([[5.0, 6.0, 4.0, 5.5], [3.0, 4.0, 2.0, 3.5], [6.0, 7.0, 6.5, 5.0]]),
     "sums": np.array([20, 130, 1100, 10354]),
     **{"tables": np.arange(12.0).reshape(3, 2, 2) ** 2, "table": np.arange(2048)},
     **{"state": np.array([0.25, 0.5, -0.125, 0.0]), "next_state": np.array([0.5, 0.5, 0.125, 0.0])},
-    **{"low": np.array([-2.0, -3.0, -0.25, -3.0]), "high": np.array([2.0, 3.0, 0.25, 3.0]), "floats": [0.25, 0.5]},
+    **{
+        "low": np.array([-2.0, -3.0, -0.25, -3.0]),
+        "high": np.array([2.0, 3.0, 0.25, 3.0]),
+        "floats": [0.25, 0.5],
+    },
     **{"ints": [1], "wrapwidths": [2, None], "coordinates": [3, -1]},
     # words
-    **{"domain": "boyan_chain", "panel": "Boyan, printed", "reading": "expected", "learner": "gq", "drawn": "run"},
-    **{"variant": "corrected", "engine": "fast", "alternative": "two-sided", "text": "Eqs. (25)–(26)"},
-    **{"name": "first", "title": "A title", "version": "1", "kind": "runner", "allow": (), "dask": None},
-    **{"progress": False, "header": {"seed": 7}, "data": b"abc", "value": {"sigma": 0.5}, "obj": (0, 1)},
+    **{
+        "domain": "boyan_chain",
+        "panel": "Boyan, printed",
+        "reading": "expected",
+        "learner": "gq",
+        "drawn": "run",
+    },
+    **{
+        "variant": "corrected",
+        "engine": "fast",
+        "alternative": "two-sided",
+        "text": "Eqs. (25)–(26)",
+    },
+    **{
+        "name": "first",
+        "title": "A title",
+        "version": "1",
+        "kind": "runner",
+        "allow": (),
+        "dask": None,
+    },
+    **{
+        "progress": False,
+        "header": {"seed": 7},
+        "data": b"abc",
+        "value": {"sigma": 0.5},
+        "obj": (0, 1),
+    },
 }
-VALUES |= {f"p_{name}": (VALUES["transitions"][..., None] * VALUES[name]).reshape(4, 4) for name in ("mu", "pi")}
+VALUES |= {
+    f"p_{name}": (VALUES["transitions"][..., None] * VALUES[name]).reshape(4, 4)
+    for name in ("mu", "pi")
+}
 PLAIN = {"int": 2, "float": 0.5, "bool": True, "complex": 1.0}
 
 
@@ -118,8 +250,14 @@ def searched() -> Any:
 
     settings = figure3.search().settings
     dims, shape = ("setting", "sigma", "alpha", "eta"), (len(settings), 5, 9, 6)
-    words = {name: ("setting", [str(getattr(s, name)) for s in settings]) for name in ("domain", "options", "learner")}
-    keys = {"key": ("setting", [s.key for s in settings]), "lam": ("setting", [s.lam for s in settings])}
+    words = {
+        name: ("setting", [str(getattr(s, name)) for s in settings])
+        for name in ("domain", "options", "learner")
+    }
+    keys = {
+        "key": ("setting", [s.key for s in settings]),
+        "lam": ("setting", [s.lam for s in settings]),
+    }
     arrays = {"mspbe": (dims, rng().random(shape)), "diverged": (dims, np.zeros(shape))}
     return xarray.Dataset(arrays, coords=words | keys, attrs={"name": "fig3-search"})
 
@@ -127,12 +265,21 @@ def searched() -> Any:
 # Objects by annotation. A class that checks its arguments needs no entry, nor a record that some function returns.
 OBJECTS: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("np.random.Generator", "Generator", "np.random.Generator | Random"), rng),
-    **dict.fromkeys(("LinearPrediction", "PredictionProblem"), by("prediction.PredictionProblem.on_pairs")),
+    **dict.fromkeys(
+        ("LinearPrediction", "PredictionProblem"), by("prediction.PredictionProblem.on_pairs")
+    ),
     **dict.fromkeys(("Task", "Task | list[Task]"), by("methods.task.Task")),
     "FiniteDomain": by("domains.five_state_walk.five_state_walk"),
     "Method": lambda: importlib.import_module("gqlib.methods").METHODS["TDRC(λ)"],
     "Seen": lambda: importlib.import_module("gqlib.methods.steps").Seen(
-        VALUES["phi"], 0.7, VALUES["phi_next"], VALUES["phi_next"], w=1.3, c=0.5, rho=1.3, onward=1.0
+        VALUES["phi"],
+        0.7,
+        VALUES["phi_next"],
+        VALUES["phi_next"],
+        w=1.3,
+        c=0.5,
+        rho=1.3,
+        onward=1.0,
     ),
     "Weights": by("methods.steps.Weights.first"),
     "Domain": by("domains.two_state.two_state", reading="continuing"),
@@ -197,7 +344,9 @@ def searched_today() -> Any:
     from gqlib.experiments import load_experiment
 
     settings = load_experiment("today-search").settings
-    data = xarray.Dataset({"score": (("setting", "run", "cell"), rng().random((len(settings), 1, 48)))})
+    data = xarray.Dataset(
+        {"score": (("setting", "run", "cell"), rng().random((len(settings), 1, 48)))}
+    )
     return data.assign_coords(key=("setting", [setting.key for setting in settings]))
 
 
@@ -212,7 +361,10 @@ def map_of_today() -> Any:
 ENV = {"env": lambda: importlib.import_module("gymnasium").make("CartPole-v1", max_episode_steps=5)}
 SIDE_BY_SIDE = {
     "envs": lambda: importlib.import_module("gymnasium").make_vec("FrozenLake-v1", 2, "sync"),
-    "agents": lambda: [make("Agent", features=good("control.features.TableCoder", sizes=16, actions=4)) for _ in "ab"],
+    "agents": lambda: [
+        make("Agent", features=good("control.features.TableCoder", sizes=16, actions=4))
+        for _ in "ab"
+    ],
 }
 PART = {"part": lambda: searched().isel(setting=0)}
 EXCEPTIONS: dict[str, dict[str, Any]] = {
@@ -372,21 +524,34 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "stats.ends.cell": {"target": "greedy", "p": 512},
     "rltoolkit.hash_tiles": {"coordinates": np.array([[3, -1], [2051, 0]])},
 }  # fmt: skip
-for name, runner in TABLE["runner"].items():  # a summary takes what its runner returns, a report what was collected
-    for summary in (path for other, path in TABLE["summary"].items() if name in (other, other.split()[0])):
-        EXCEPTIONS[summary.removeprefix("gqlib.").replace(":", ".")] = {"arrays": by(runner.replace(":", "."))}
+for name, runner in TABLE[
+    "runner"
+].items():  # a summary takes what its runner returns, a report what was collected
+    for summary in (
+        path for other, path in TABLE["summary"].items() if name in (other, other.split()[0])
+    ):
+        EXCEPTIONS[summary.removeprefix("gqlib.").replace(":", ".")] = {
+            "arrays": by(runner.replace(":", "."))
+        }
     if report := TABLE["report"].get(name):
-        EXCEPTIONS[report.removeprefix("gqlib.").replace(":", ".")] = {"dataset": lambda name=name: sweep(name)[1]}
+        EXCEPTIONS[report.removeprefix("gqlib.").replace(":", ".")] = {
+            "dataset": lambda name=name: sweep(name)[1]
+        }
 
 EXCEPTIONS["control.grids.control_grid_summary"] = {"arrays": by("control.grids.control_grid_runs")}
 EXCEPTIONS["experiments.kept.control_summary_in_blocks"] = {
-    "arrays": lambda: good("experiments.kept.control_runs", setting=good("control.setting.ControlSetting", episodes=20))
+    "arrays": lambda: good(
+        "experiments.kept.control_runs", setting=good("control.setting.ControlSetting", episodes=20)
+    )
 }
 
 EXCEPTIONS["experiments.today.area_summary"] = {"arrays": by("experiments.today.method_runs")}
 for name in ("control_summary", "search_summary"):
     EXCEPTIONS[f"experiments.today_control.{name}"] = {
-        "arrays": {"returns": np.arange(16.0).reshape(2, 1, 8), "diverged": np.zeros((2, 1), dtype=bool)}
+        "arrays": {
+            "returns": np.arange(16.0).reshape(2, 1, 8),
+            "diverged": np.zeros((2, 1), dtype=bool),
+        }
     }
 
 # Inner steps on what their callers have checked and converted: called, but with nothing else than that.
@@ -394,7 +559,11 @@ UNSPOILT = {
     f"gqlib.{name}"
     for name in (
         *("control.tile_tables.TileTable.cell", "control.tile_tables.TileTable.indices"),
-        *("control.tile_tables.make_coder", "control.tile_tables.make_memory", "control.tile_tables.scaled"),
+        *(
+            "control.tile_tables.make_coder",
+            "control.tile_tables.make_memory",
+            "control.tile_tables.scaled",
+        ),
         *("control.tile_tables.tile_table", "rules.tied"),
         *("learners.gq.mix", "learners.gq.v_vector", "learners.sigma.Schedule.at"),
         *("learners.sigma.SigmaFields.check_sigma", "sweeps.names.current", "sweeps.names.former"),
@@ -408,7 +577,10 @@ LEFT_OUT = {
         f"gqlib.{name}": "reads results of a whole search: tests/test_experiments_prediction.py"
         for name in (
             "evaluation.curves.curve_interval",
-            *(f"experiments.figure3_rules.{rule}" for rule in ("joined", "kindest", "score_report")),
+            *(
+                f"experiments.figure3_rules.{rule}"
+                for rule in ("joined", "kindest", "score_report")
+            ),
         )
     },
     "gqlib.engine.environments.draw": "is for compiled code, whose arguments have types",
@@ -433,9 +605,15 @@ LEFT_OUT = {
 def why_not(key: str, value: Any) -> str:
     """Why a public callable has no call of its own; empty where it has."""
     if inspect.isclass(value):
-        checks = hasattr(value, "__post_init__") or not (dataclasses.is_dataclass(value) or issubclass(value, tuple))
+        checks = hasattr(value, "__post_init__") or not (
+            dataclasses.is_dataclass(value) or issubclass(value, tuple)
+        )
         plain = issubclass(value, BaseException) or getattr(value, "_is_protocol", False)
-        return "checks nothing: a record, an exception" if plain or not checks else LEFT_OUT.get(key, "")
+        return (
+            "checks nothing: a record, an exception"
+            if plain or not checks
+            else LEFT_OUT.get(key, "")
+        )
     if key.startswith("gqlib.fast.") or type(value).__name__ == "CPUDispatcher":
         return "compiled, or a table for compiled code: takes what its callers have checked"
     parameters = inspect.signature(value).parameters.values()
@@ -462,10 +640,19 @@ def public() -> dict[str, Any]:
             key = f"{value.__module__}.{value.__name__}"
             found[key] = value
             if inspect.isclass(value):
-                members = {name: getattr(member, "__func__", member) for name, member in vars(value).items()}
+                members = {
+                    name: getattr(member, "__func__", member)
+                    for name, member in vars(value).items()
+                }
                 functions = [name for name, member in members.items() if inspect.isfunction(member)]
-                methods = [name for name in functions if "__mutmut_" not in name]  # variants, while mutants are tried
-                found |= {f"{key}.{n}": getattr(value, n) for n in methods if n == "__call__" or not n.startswith("_")}
+                methods = [
+                    name for name in functions if "__mutmut_" not in name
+                ]  # variants, while mutants are tried
+                found |= {
+                    f"{key}.{n}": getattr(value, n)
+                    for n in methods
+                    if n == "__call__" or not n.startswith("_")
+                }
     return found
 
 
@@ -499,9 +686,15 @@ def good(key: str, **changes: Any) -> Any:
 def derive(key: str, parameter: inspect.Parameter) -> Any:
     """A good value for one argument."""
     name, annotation = parameter.name, parameter.annotation
-    kind = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    kind = (
+        annotation
+        if isinstance(annotation, str)
+        else getattr(annotation, "__name__", str(annotation))
+    )
     kind = key.split(".")[-2] if name == "self" else kind.removesuffix(" | None")
-    if isinstance(parameter.default, str) and "|" not in kind:  # a choice, which names its type as it likes
+    if (
+        isinstance(parameter.default, str) and "|" not in kind
+    ):  # a choice, which names its type as it likes
         return parameter.default
     if kind in OBJECTS:
         return OBJECTS[kind]()
@@ -510,7 +703,9 @@ def derive(key: str, parameter: inspect.Parameter) -> Any:
     has_default = parameter.default is not parameter.empty
     if name not in VALUES:
         if not has_default and kind not in PLAIN:
-            raise LookupError(f"{key} has an argument {name}: {kind}, for which fuzz_calls knows no value")
+            raise LookupError(
+                f"{key} has an argument {name}: {kind}, for which fuzz_calls knows no value"
+            )
         return parameter.default if has_default else PLAIN[kind]
     value = VALUES[name]
     if isinstance(value, np.ndarray) and kind in PLAIN:
@@ -530,4 +725,7 @@ def call(key: str) -> dict[str, Any]:
     found = {p.name: derive(key, p) for p in named if p.name not in special}
     fits = [name for name in special if name in parameters or len(named) < len(parameters)]
     found |= {name: special[name]() if callable(special[name]) else special[name] for name in fits}
-    return {name: value.copy() if isinstance(value, np.ndarray | dict) else value for name, value in found.items()}
+    return {
+        name: value.copy() if isinstance(value, np.ndarray | dict) else value
+        for name, value in found.items()
+    }

@@ -25,7 +25,9 @@ def scripts(names, *explorables):
 
 def call(page, function, *arguments):
     """What a function returns for arguments that JSON can hold."""
-    return json.loads(page.eval(f"JSON.stringify({function}({', '.join(map(json.dumps, arguments))}))"))
+    return json.loads(
+        page.eval(f"JSON.stringify({function}({', '.join(map(json.dumps, arguments))}))")
+    )
 
 
 def formula(page, name, part, *at):

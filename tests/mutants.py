@@ -46,7 +46,16 @@ LIST = ROOT / "tests" / "survivors.yml"
 SLICES: dict[str, tuple[str, ...]] = {
     "__init__": ("objects",),
     "_objects": ("objects",),
-    "_validate": ("validate", "ranges", "stats_refusals", "mdp", "learners", "prediction", "store", "hostile_files"),
+    "_validate": (
+        "validate",
+        "ranges",
+        "stats_refusals",
+        "mdp",
+        "learners",
+        "prediction",
+        "store",
+        "hostile_files",
+    ),
     "bench/agents": ("bench_parts",),
     "bench/costs": ("bench_parts",),
     "bench/engine": ("bench_parts", "bench"),
@@ -75,7 +84,14 @@ SLICES: dict[str, tuple[str, ...]] = {
     "control/tile_tables": ("method_refusals", "fast_control", "tiles3", "control"),
     "control/vector": ("side_by_side",),
     "domains/baird_star": ("baird_star",),
-    "domains/base": ("method_refusals", "chain_walks", "two_state", "baird_star", "relatives", "random_problems"),
+    "domains/base": (
+        "method_refusals",
+        "chain_walks",
+        "two_state",
+        "baird_star",
+        "relatives",
+        "random_problems",
+    ),
     "domains/boyan_chain": ("boyan_chain",),
     "domains/cart_pole": ("chain_walks", "cart_pole"),
     "domains/collision": ("collision",),
@@ -198,19 +214,75 @@ SLICES: dict[str, tuple[str, ...]] = {
 # Without public functions that tests/test_ranges.py can call; each of the other modules is held to its test there, too.
 WITHOUT_RANGES = {
     *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_arguments"),
-    *(f"bench/{name}" for name in ("agents", "costs", "engine", "general", "matrices", "peers", "plain", "prediction")),
+    *(
+        f"bench/{name}"
+        for name in (
+            "agents",
+            "costs",
+            "engine",
+            "general",
+            "matrices",
+            "peers",
+            "plain",
+            "prediction",
+        )
+    ),
     *("bench/store", "bench/timing"),
     *(f"control/{name}" for name in ("_answers", "_budget", "_weights", "engine", "tile_tables")),
-    *("domains/finite", "edition/backups", "edition/dials", "edition/drawings", "edition/drawn", "edition/figure_data"),
+    *(
+        "domains/finite",
+        "edition/backups",
+        "edition/dials",
+        "edition/drawings",
+        "edition/drawn",
+        "edition/figure_data",
+    ),
     *("edition/figures", "edition/paper", "edition/themed"),
-    *(f"fast/{name}" for name in ("_jit", "_kept", "_lines", "_lowered", "_sound", "prediction", "rng", "tabular")),
-    *("stats/_checks", "stats/_told", "sweeps/_lost", "sweeps/progress", "sweeps/setting", "sweeps/workers"),
+    *(
+        f"fast/{name}"
+        for name in (
+            "_jit",
+            "_kept",
+            "_lines",
+            "_lowered",
+            "_sound",
+            "prediction",
+            "rng",
+            "tabular",
+        )
+    ),
+    *(
+        "stats/_checks",
+        "stats/_told",
+        "sweeps/_lost",
+        "sweeps/progress",
+        "sweeps/setting",
+        "sweeps/workers",
+    ),
 }
 # Those that refuse sizes for want of room, as tests/test_room.py has it.
 WITH_ROOM = {
-    *("mdp", "rltoolkit", "stability", "tabular/errors", "tiles3", "control/corrected", "control/run", "engine/runs"),
-    *(f"domains/{name}" for name in ("baird_star", "base", "boyan_chain", "random_problems", "random_walk")),
-    *("evaluation/curves", "evaluation/grids", "evaluation/run", "experiments/figure2", "experiments/today"),
+    *(
+        "mdp",
+        "rltoolkit",
+        "stability",
+        "tabular/errors",
+        "tiles3",
+        "control/corrected",
+        "control/run",
+        "engine/runs",
+    ),
+    *(
+        f"domains/{name}"
+        for name in ("baird_star", "base", "boyan_chain", "random_problems", "random_walk")
+    ),
+    *(
+        "evaluation/curves",
+        "evaluation/grids",
+        "evaluation/run",
+        "experiments/figure2",
+        "experiments/today",
+    ),
     *("fast/prediction", "fast/tabular", "learners/ensemble", "methods/steps", "methods/task"),
 }
 # Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is
@@ -224,13 +296,24 @@ COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast/_rng": ("xoshiro on Python integers, published words, mpmath", ("rng",)),
     "fast/_tabular": ("tabular/n_step, traces and control", ("fast_tabular",)),
 }
-READ = ("book", "results", "README.md", "CONTRIBUTING.md", "CITATION.cff", "Makefile", "setup.py", ".ci")  # by tests
+READ = (
+    "book",
+    "results",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CITATION.cff",
+    "Makefile",
+    "setup.py",
+    ".ci",
+)  # by tests
 GOAL = 0.9
 PATIENCE = 5.0  # a mutant that takes so many times as long as its tests do otherwise is in a loop, and counts as killed
 KILLED = {"killed", "timeout", "segfault"}
 UNFINISHED = {"not checked", "check was interrupted by user"}
 SKIP = 34  # mutmut's exit code of a mutant that is not to be run
-BROKEN = 255  # and of one whose tests could not be started, which mutmut takes for a timeout: no verdict
+BROKEN = (
+    255  # and of one whose tests could not be started, which mutmut takes for a timeout: no verdict
+)
 
 Edit = tuple[str, str, str]  # function, the line as it is, the line in the mutant
 
@@ -247,10 +330,16 @@ def listed(path: Path = LIST) -> dict[Edit, str]:
 
 def chosen(wanted: list[str]) -> list[str]:
     """The modules that are named, and those of the packages that are named; all of them without any."""
-    found = [name for name in SLICES if not wanted or any(name == one or name.startswith(f"{one}/") for one in wanted)]
+    found = [
+        name
+        for name in SLICES
+        if not wanted or any(name == one or name.startswith(f"{one}/") for one in wanted)
+    ]
     for one in wanted:
         if not any(name == one or name.startswith(f"{one}/") for name in found):
-            raise SystemExit(f"{one!r} is no module to mutate and no package of any; --list shows them")
+            raise SystemExit(
+                f"{one!r} is no module to mutate and no package of any; --list shows them"
+            )
     return found
 
 
@@ -263,7 +352,9 @@ def tests_of(module: str) -> list[str]:
     """What pytest is to run: the files that have to notice, the module's examples, and its own test of ranges."""
     examples = f"tests/test_doctests.py::test_examples_of[{dotted(module)}]"
     ranges = f"tests/test_ranges.py::test_each_argument_is_held_to_its_range[{dotted(module)}]"
-    named = [f"tests/test_{name}.py" for name in (*SLICES[module], *["room"] * (module in WITH_ROOM))]
+    named = [
+        f"tests/test_{name}.py" for name in (*SLICES[module], *["room"] * (module in WITH_ROOM))
+    ]
     return named + [examples] * (module != "__init__") + [ranges] * (module not in WITHOUT_RANGES)
 
 
@@ -273,7 +364,9 @@ def enter(module: str) -> None:
 
     place = ROOT / "mutants" / module.replace("/", ".")
     sources = {ROOT / "pyproject.toml", *ROOT.glob("gqlib/**/*.*"), *ROOT.glob("tests/**/*.*")}
-    sources = {source for source in sources if source.is_file() and source.parent.name != "__pycache__"}
+    sources = {
+        source for source in sources if source.is_file() and source.parent.name != "__pycache__"
+    }
     for source in sources:
         copy = place / source.relative_to(ROOT)
         if not (copy.exists() and copy.stat().st_mtime == source.stat().st_mtime):
@@ -315,18 +408,30 @@ def verdicts() -> dict[str, str]:
     from mutmut.stats import status_by_exit_code
 
     codes = {name: code for data in records() for name, code in data.exit_code_by_key.items()}
-    every = {name: "not checked" if code == BROKEN else status_by_exit_code[code] for name, code in codes.items()}
+    every = {
+        name: "not checked" if code == BROKEN else status_by_exit_code[code]
+        for name, code in codes.items()
+    }
     return {name: verdict for name, verdict in every.items() if verdict != "skipped"}
 
 
 def edit(mutant: str) -> Edit:
     """What a mutant changes."""
     from mutmut.mutation.diff_apply import get_diff_for_mutant
-    from mutmut.utils.format_utils import get_module_from_key, orig_function_and_class_names_from_key
+    from mutmut.utils.format_utils import (
+        get_module_from_key,
+        orig_function_and_class_names_from_key,
+    )
 
     name, owner = orig_function_and_class_names_from_key(mutant)
-    lines = [line for line in get_diff_for_mutant(mutant).splitlines() if not line.startswith(("---", "+++"))]
-    was, now = (" ".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+")
+    lines = [
+        line
+        for line in get_diff_for_mutant(mutant).splitlines()
+        if not line.startswith(("---", "+++"))
+    ]
+    was, now = (
+        " ".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+"
+    )
     return ".".join(part for part in (get_module_from_key(mutant), owner, name) if part), was, now
 
 
@@ -356,9 +461,13 @@ def run(module: str, jobs: int, sample: int | None, seed: int) -> None:
     import pytest
     from mutmut.__main__ import _run
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background would ignore it
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's job in the background would ignore it
 
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # finding the plugins takes as long as most tests
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = (
+        "1"  # finding the plugins takes as long as most tests
+    )
     # mutmut 3.8 asks for this attribute, which the items of pytest 9 no longer have.
     pytest.Item._nodeid = property(lambda item: item.nodeid)  # type: ignore[attr-defined]
     enter(module)
@@ -369,7 +478,16 @@ def run(module: str, jobs: int, sample: int | None, seed: int) -> None:
 
 def run_apart(module: str, options: argparse.Namespace, seconds: float | None) -> bool:
     """Run the mutants of one module in a process of its own; return whether that went well or was out of time."""
-    command = [sys.executable, __file__, "--run", module, "--jobs", str(options.jobs), "--seed", str(options.seed)]
+    command = [
+        sys.executable,
+        __file__,
+        "--run",
+        module,
+        "--jobs",
+        str(options.jobs),
+        "--seed",
+        str(options.seed),
+    ]
     command += ["--sample", str(options.sample)] if options.sample else []
     process = subprocess.Popen(command, start_new_session=True)
     try:
@@ -389,7 +507,11 @@ def source_of(function: str) -> str | None:
         path = ROOT.joinpath(*parts[:count]).with_suffix(".py")
         if path.exists():
             text = path.read_text(encoding="utf-8")
-            return " ".join(line.strip() for line in text.splitlines()) if f"def {parts[-1]}(" in text else None
+            return (
+                " ".join(line.strip() for line in text.splitlines())
+                if f"def {parts[-1]}(" in text
+                else None
+            )
     return None
 
 
@@ -397,21 +519,34 @@ def rotten(entries: dict[Edit, str], modules: list[str]) -> list[Edit]:
     """Entries of the list about code that is not there, in these modules or in no module at all."""
     prefixes = tuple(f"gqlib.{module.replace('/', '.')}." for module in modules)
     every = tuple(f"gqlib.{module.replace('/', '.')}." for module in SLICES)
-    about = [entry for entry in entries if entry[0].startswith(prefixes) or not entry[0].startswith(every)]
+    about = [
+        entry
+        for entry in entries
+        if entry[0].startswith(prefixes) or not entry[0].startswith(every)
+    ]
     return [entry for entry in about if entry[1] not in (source_of(entry[0]) or "")]
 
 
 def show(reason: str, edits: list[Edit]) -> None:
     """Print mutants as they stand in the list."""
     mutants = [dict(zip(("function", "was", "now"), change, strict=True)) for change in edits]
-    print(yaml.safe_dump([{"reason": reason, "mutants": mutants}], allow_unicode=True, sort_keys=False, width=10_000))
+    print(
+        yaml.safe_dump(
+            [{"reason": reason, "mutants": mutants}],
+            allow_unicode=True,
+            sort_keys=False,
+            width=10_000,
+        )
+    )
 
 
 def report(modules: list[str]) -> bool:
     """Print the score of each module and the survivors; return whether all is well."""
     reasons, survived, complete = listed(), set[Edit](), []
     good, all_killed, all_tried = True, 0, 0
-    print(f"\n{'module':26}{'killed':>8}{'of':>6}{'score':>9}{'timed out':>11}{'to run':>8}{'left out':>10}")
+    print(
+        f"\n{'module':26}{'killed':>8}{'of':>6}{'score':>9}{'timed out':>11}{'to run':>8}{'left out':>10}"
+    )
     for module in modules:
         enter(module)
         found = verdicts()
@@ -422,18 +557,30 @@ def report(modules: list[str]) -> bool:
         complete += [module] if left == skipped == 0 < tried else []
         all_killed, all_tried = all_killed + killed, all_tried + tried
         late = sum(verdict == "timeout" for verdict in found.values())
-        print(f"{module:26}{killed:8}{tried:6}{killed / max(tried, 1):>9.1%}{late:11}{left:8}{skipped:10}")
-        survived |= {edit(name) for name, verdict in found.items() if verdict not in KILLED | UNFINISHED}
-    print(f"{'all':26}{all_killed:8}{all_tried:6}{all_killed / max(all_tried, 1):>9.1%}   goal {GOAL:.0%} in each")
+        print(
+            f"{module:26}{killed:8}{tried:6}{killed / max(tried, 1):>9.1%}{late:11}{left:8}{skipped:10}"
+        )
+        survived |= {
+            edit(name) for name, verdict in found.items() if verdict not in KILLED | UNFINISHED
+        }
+    print(
+        f"{'all':26}{all_killed:8}{all_tried:6}{all_killed / max(all_tried, 1):>9.1%}   goal {GOAL:.0%} in each"
+    )
     new, gone = sorted(survived - set(reasons)), rotten(reasons, modules)
-    print(f"{len(survived) - len(new)} survivors are in {LIST.relative_to(ROOT)}, {len(new)} are not")
+    print(
+        f"{len(survived) - len(new)} survivors are in {LIST.relative_to(ROOT)}, {len(new)} are not"
+    )
     if new:
         show("?", new)
     if gone:
         print(f"{len(gone)} entries of {LIST.relative_to(ROOT)} are about code that is not there:")
         show("out of date", gone)
     prefixes = tuple(f"gqlib.{module.replace('/', '.')}." for module in complete)
-    dead = [entry for entry in reasons if prefixes and entry[0].startswith(prefixes) and entry not in survived]
+    dead = [
+        entry
+        for entry in reasons
+        if prefixes and entry[0].startswith(prefixes) and entry not in survived
+    ]
     if dead := [entry for entry in dead if entry not in gone]:
         print(f"{len(dead)} entries of {LIST.relative_to(ROOT)} were killed this time and may go:")
         show("killed", dead)
@@ -447,7 +594,11 @@ def tabulate(modules: list[str]) -> None:
     print(f"{'module':26}{'mutants':>8}  tests that have to notice")
     for module in modules:
         path = ROOT / "gqlib" / f"{module}.py"
-        count = len(mutate_file_contents(str(path), path.read_text(encoding="utf-8"), None, None).mutant_names)
+        count = len(
+            mutate_file_contents(
+                str(path), path.read_text(encoding="utf-8"), None, None
+            ).mutant_names
+        )
         print(f"{module:26}{count:8}  {', '.join(f'test_{name}.py' for name in SLICES[module])}")
     print(f"\n{'compiled, not mutated':26}compared with, and by")
     for module, (why, tests) in COMPARED.items():
@@ -456,7 +607,9 @@ def tabulate(modules: list[str]) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the mutants that are left, each module in a process of its own, and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("slices", nargs="*", metavar="MODULE")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--minutes", type=float)

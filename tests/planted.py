@@ -79,11 +79,19 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
         shutil.copy(ROOT / "book" / name, book)
         begin = 0
         if error.file.startswith("gqlib/"):
-            shutil.copytree(ROOT / "gqlib", Path(place) / "gqlib", ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / "gqlib", Path(place) / "gqlib", ignore=shutil.ignore_patterns("__pycache__")
+            )
         if error.file == f"book/{name}":
-            begin = next(i for i, cell in enumerate(cells((book / name).read_text("utf-8"))) if error.old in cell)
+            begin = next(
+                i
+                for i, cell in enumerate(cells((book / name).read_text("utf-8")))
+                if error.old in cell
+            )
         (Path(place) / error.file).write_text(edited(error), encoding="utf-8")
-        path = os.pathsep.join([place, str(ROOT)] if error.file.startswith("gqlib/") else [str(ROOT)])
+        path = os.pathsep.join(
+            [place, str(ROOT)] if error.file.startswith("gqlib/") else [str(ROOT)]
+        )
         done = subprocess.run(
             [sys.executable, str(Path(__file__)), "--run", name],
             cwd=book, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False,
@@ -92,7 +100,9 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
     if done.returncode == 0:
         return begin, None, "nothing"
     if failed is None:
-        raise RuntimeError(f"{error.chapter} ended with {done.returncode} and no failed cell:\n{done.stderr}")
+        raise RuntimeError(
+            f"{error.chapter} ended with {done.returncode} and no failed cell:\n{done.stderr}"
+        )
     return begin, int(failed[1]), "assert" if failed[2] == "AssertionError" else failed[2]
 
 

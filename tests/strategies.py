@@ -16,7 +16,11 @@ from gqlib.domains import random_mdp, random_policy
 def few(examples: int) -> Any:
     """The same examples in every run, so that a failure can be met again and a pass means the same tomorrow."""
     return settings(
-        max_examples=examples, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
     )
 
 
@@ -36,6 +40,8 @@ def problems(draw: Any, *, on_policy: bool = False, gamma: Any = gammas) -> Simp
     mdp = random_mdp(rng, states, actions, draw(gamma), concentration=concentration)
     mu = random_policy(rng, states, actions)
     pi = mu if on_policy else random_policy(rng, states, actions, concentration=concentration)
-    features = rng.standard_normal((states * actions, draw(st.integers(1, min(4, states * actions)))))
+    features = rng.standard_normal(
+        (states * actions, draw(st.integers(1, min(4, states * actions))))
+    )
     problem = PredictionProblem.on_pairs(mdp, mu, pi, features)
     return SimpleNamespace(mdp=mdp, mu=mu, pi=pi, features=features, problem=problem, rng=rng)

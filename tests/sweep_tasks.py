@@ -87,11 +87,16 @@ def whims(setting: Whim, runs: int, seed: int, *, first_run: int) -> Any:
 
 def whim_study(*what: str, runs: int = 2) -> Experiment:
     settings = tuple(map(Whim, what))
-    return Experiment("whims", "Whims", "sweep_tasks:whims", settings, runs, 1, "1", runs_per_task=2)
+    return Experiment(
+        "whims", "Whims", "sweep_tasks:whims", settings, runs, 1, "1", runs_per_task=2
+    )
 
 
 def mean_and_values(arrays: dict[str, np.ndarray]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    return {"values": (("run", "step"), arrays["values"]), "mean": (("step",), arrays["values"].mean(axis=0))}
+    return {
+        "values": (("run", "step"), arrays["values"]),
+        "mean": (("step",), arrays["values"].mean(axis=0)),
+    }
 
 
 def with_twice(result: Any) -> Any:
@@ -167,5 +172,7 @@ def learned(rng: np.random.Generator, alpha: float, lost: float) -> dict[str, An
     """The last θ of forty steps of GQ, and their number; with probability `lost`, α is such that they overflow."""
     phi, alpha = np.ones((40, 1)), 1e12 if rng.random() < lost else alpha
     seen = (phi, np.ones(40), phi, phi)
-    thetas, *_ = gq_steps([0.0], [0.0], [0.0], *seen, sigma=0.5, lam=0.0, gamma=0.5, alpha=alpha, beta=0.0)
+    thetas, *_ = gq_steps(
+        [0.0], [0.0], [0.0], *seen, sigma=0.5, lam=0.0, gamma=0.5, alpha=alpha, beta=0.0
+    )
     return {"theta": thetas[-1], "steps": len(thetas)}

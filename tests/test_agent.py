@@ -38,7 +38,9 @@ def test_coder_gives_the_tiles_of_tiles3():
 
 
 def test_coder_remembers_cells_without_changing_them():
-    fresh, used = (TileCoder([0.0], [1.0], 2, tiles_per_side=5, tilings=4, size=256) for _ in range(2))
+    fresh, used = (
+        TileCoder([0.0], [1.0], 2, tiles_per_side=5, tilings=4, size=256) for _ in range(2)
+    )
     points = np.random.default_rng(1).random(40)[:, None]
     first = [used.active(x).tolist() for x in points]
     assert [used.active(x).tolist() for x in points] == first
@@ -78,7 +80,12 @@ def test_learn_is_the_reference_step(corrected, target):
         mu[int(values[1] > values[0] + 1e-10)] += 0.6
         pi = mu if target == "epsilon-greedy" else (mu > 0.5).astype(float)
         alive = 0.0 if terminated else 1.0
-        seen = (table(state)[action], reward, alive * table(after)[taken], alive * (pi @ table(after)))
+        seen = (
+            table(state)[action],
+            reward,
+            alive * table(after)[taken],
+            alive * (pi @ table(after)),
+        )
         rates = {"sigma": 0.6, "lam": 0.8, "gamma": 0.9, "alpha": 0.1, "beta": 0.05}
         if corrected:
             theta, omega, trace, delta = corrected_gq_step(
@@ -87,7 +94,9 @@ def test_learn_is_the_reference_step(corrected, target):
             )  # fmt: skip
         else:
             theta, omega, trace, delta = gq_step(theta, omega, trace, *seen, **rates)
-        got = agent.learn(int(state), int(action), reward, int(after), int(taken), terminated=terminated)
+        got = agent.learn(
+            int(state), int(action), reward, int(after), int(taken), terminated=terminated
+        )
         assert np.isclose(got, delta, rtol=1e-12)
         if terminated:
             agent.end_episode()
@@ -111,7 +120,9 @@ def test_learns_the_better_action_of_a_small_mdp():
     moves[1, :, 0] = 1.0
     mdp = FiniteMDP(moves, [[0.4, 1.0], [0.0, 0.0]], 0.9)
     rng = np.random.default_rng(5)
-    agent = Agent(table, rng, sigma=0.3, lam=0.5, gamma=0.9, alpha=0.2, eta=1.0, epsilon=0.2, corrected=True)
+    agent = Agent(
+        table, rng, sigma=0.3, lam=0.5, gamma=0.9, alpha=0.2, eta=1.0, epsilon=0.2, corrected=True
+    )
     state, action = 0, agent.act(0)
     for _ in range(4000):
         after = int(np.argmax(mdp.transitions[state, action]))
@@ -138,15 +149,23 @@ def test_agent_refuses_settings(name, value, told):
 
 
 def test_the_ends_of_a_rate_that_changes_are_refused_by_its_name():
-    for name, last, told in (("alpha", -0.5, "[0, inf)"), ("epsilon", -0.5, "[0, 1]"), ("epsilon", 1.5, "[0, 1]")):
+    for name, last, told in (
+        ("alpha", -0.5, "[0, inf)"),
+        ("epsilon", -0.5, "[0, 1]"),
+        ("epsilon", 1.5, "[0, 1]"),
+    ):
         agent = Agent(table, np.random.default_rng(0), **{name: lambda step, last=last: last})
-        with pytest.raises(ValueError, match=f"^{name} after 0 steps is {last}; it should be in {re.escape(told)}$"):
+        with pytest.raises(
+            ValueError, match=f"^{name} after 0 steps is {last}; it should be in {re.escape(told)}$"
+        ):
             agent.rate(name)
     for ends in ((0.5, 1.5), (1.5, 0.5)):
         with pytest.raises(ValueError, match=r"^epsilon is 1\.5; it should be in \[0, 1\]$"):
             Agent(table, np.random.default_rng(0), epsilon=Anneal(*ends, 10))
     assert Agent(table, np.random.default_rng(0), alpha=Anneal(1.5, 0.0, 10)).rate("alpha") == 1.5
-    with pytest.raises(ValueError, match=r"^name is 'eta'; it should be one of 'alpha', 'epsilon'$"):
+    with pytest.raises(
+        ValueError, match=r"^name is 'eta'; it should be one of 'alpha', 'epsilon'$"
+    ):
         agent.rate("eta")
 
 
@@ -159,7 +178,12 @@ def test_an_agent_takes_every_setting_at_its_ends_and_keeps_it():
     settings = {name: getattr(agent, name) for name in _SETTINGS}
     assert settings == {"sigma": 0.0, "lam": 0.9, "gamma": 0.99, "alpha": 0.01, "eta": 1.0, "epsilon": 0.1,
                         "target": "epsilon-greedy", "corrected": False}  # fmt: skip
-    assert (agent.steps, agent.episodes, agent.rate("alpha"), agent.rate("epsilon")) == (0, 0, 0.01, 0.1)
+    assert (agent.steps, agent.episodes, agent.rate("alpha"), agent.rate("epsilon")) == (
+        0,
+        0,
+        0.01,
+        0.1,
+    )
 
 
 @pytest.mark.parametrize("features", [table, TableCoder(2, 2)], ids=["dense", "sparse"])
@@ -167,14 +191,23 @@ def test_a_setting_that_is_changed_holds_from_the_next_step(features):
     """An agent that changes its mind is one that had the new setting and the same past."""
     changes = {"sigma": 0.7, "lam": 0.3, "gamma": 0.5, "alpha": 0.25, "eta": 0.2, "epsilon": 0.6, "target": "greedy",
                "corrected": True}  # fmt: skip
-    path = [(0, 1, 1.0, 1, 0), (1, 0, -1.0, 0, 0), (0, 0, 0.5, 1, 1), (1, 1, 2.0, 0, 1), (0, 1, -0.5, 0, 0)]
+    path = [
+        (0, 1, 1.0, 1, 0),
+        (1, 0, -1.0, 0, 0),
+        (0, 0, 0.5, 1, 1),
+        (1, 1, 2.0, 0, 1),
+        (0, 1, -0.5, 0, 0),
+    ]
 
     def learned(change, anew):
         agent = Agent(features, np.random.default_rng(0), sigma=0.4, alpha=0.5)
         for number, step in enumerate(path):
             if number == 3 and anew:
                 settings = {name: getattr(agent, name) for name in _SETTINGS} | change
-                agent, weights = Agent(features, np.random.default_rng(0), **settings), agent._weights
+                agent, weights = (
+                    Agent(features, np.random.default_rng(0), **settings),
+                    agent._weights,
+                )
                 agent._weights = weights
             elif number == 3:
                 for name, value in change.items():
@@ -183,7 +216,11 @@ def test_a_setting_that_is_changed_holds_from_the_next_step(features):
         return agent.theta.tolist()
 
     for name, value in changes.items():
-        assert learned({name: value}, anew=False) == learned({name: value}, anew=True) != learned({}, anew=False)
+        assert (
+            learned({name: value}, anew=False)
+            == learned({name: value}, anew=True)
+            != learned({}, anew=False)
+        )
 
 
 @pytest.mark.parametrize("features", [table, TableCoder(2, 2)], ids=["dense", "sparse"])
@@ -222,7 +259,12 @@ def test_rewards_are_numbers_of_any_size():
         delta = agent.learn(0, 0, reward, 1, 0, terminated=True)
         assert type(delta) is float
         assert delta == pytest.approx(float(reward), rel=1e-9, abs=2.0)
-    for reward, told in ((np.nan, "finite"), (np.inf, "finite"), (-np.inf, "finite"), ("1", "a real number")):
+    for reward, told in (
+        (np.nan, "finite"),
+        (np.inf, "finite"),
+        (-np.inf, "finite"),
+        ("1", "a real number"),
+    ):
         with pytest.raises(ValueError, match=rf"^reward is {reward!r}; it should be {told}$"):
             agent.learn(0, 0, reward, 1, 0, terminated=True)
     with pytest.raises(ValueError, match=r"^terminated is 1; it should be True or False$"):
@@ -241,18 +283,31 @@ def test_an_agent_is_shown_with_every_setting():
             "episodes ended": "2,000"}  # fmt: skip
     assert agent._repr_html_() == html_table("Agent", rows.items())
     agent.corrected, agent.target, agent.episodes = True, "greedy", 2
-    rows |= {"method": "corrected GQ(σ, λ)", "target": "greedy", "ε now": "0.25", "episodes ended": "2"}
+    rows |= {
+        "method": "corrected GQ(σ, λ)",
+        "target": "greedy",
+        "ε now": "0.25",
+        "episodes ended": "2",
+    }
     assert agent._repr_html_() == html_table("Agent", rows.items())
-    assert repr(agent) == "Agent(corrected GQ(0.25, 0.5), TableCoder(3 states, 2 actions), 12,345 steps)"
+    assert (
+        repr(agent)
+        == "Agent(corrected GQ(0.25, 0.5), TableCoder(3 states, 2 actions), 12,345 steps)"
+    )
     agent.steps = 1
     assert repr(agent).endswith("actions), 1 step)")
-    assert repr(Agent(partial(table), np.random.default_rng(0))) == "Agent(GQ(0, 0.9), partial, 0 steps)"
+    assert (
+        repr(Agent(partial(table), np.random.default_rng(0)))
+        == "Agent(GQ(0, 0.9), partial, 0 steps)"
+    )
 
 
 def test_agent_refuses_wrong_features_generators_and_actions():
     with pytest.raises(ValueError, match=r"^rng is 5; it should be a numpy\.random\.Generator$"):
         Agent(table, 5)
-    with pytest.raises(ValueError, match=r"^features is \[1, 2\]; it should be a function of a state$"):
+    with pytest.raises(
+        ValueError, match=r"^features is \[1, 2\]; it should be a function of a state$"
+    ):
         Agent([1, 2], np.random.default_rng(0))
     with pytest.raises(ValueError, match="theta"):
         _ = Agent(table, np.random.default_rng(0)).theta
@@ -306,7 +361,9 @@ def test_play_learns_the_corridor_and_is_reproducible():
     def run():
         coder = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=128)
         agent = Agent(coder, np.random.default_rng(6), alpha=0.1, eta=0.1, lam=0.8, gamma=1.0)
-        return play(Corridor(), agent, 60, seed=1).lengths, play(Corridor(), agent, 1, seed=1, learn=False).lengths
+        return play(Corridor(), agent, 60, seed=1).lengths, play(
+            Corridor(), agent, 1, seed=1, learn=False
+        ).lengths
 
     (first, greedy), (second, _) = run(), run()
     assert (first == second).all()
@@ -321,7 +378,9 @@ def test_tile_coder_of_gymnasium_environments():
     pole = gymnasium.make("CartPole-v1")
     with pytest.raises(ValueError, match="infinite low"):
         tile_coder(pole)
-    with pytest.raises(ValueError, match=r"^high is \[1, inf, 1, 1\]; every entry should be finite"):
+    with pytest.raises(
+        ValueError, match=r"^high is \[1, inf, 1, 1\]; every entry should be finite"
+    ):
         tile_coder(pole, low=[-1, -1, -1, -1], high=[1, np.inf, 1, 1])
     with pytest.raises(ValueError, match="Discrete"):
         tile_coder(gymnasium.make("Pendulum-v1"))
@@ -330,7 +389,9 @@ def test_tile_coder_of_gymnasium_environments():
 
 
 def test_gym_runs_depend_on_setting_seed_and_run_index_alone():
-    setting = GymSetting("MountainCar-v0", size=256, tiles_per_side=4, tilings=4, episodes=2, max_steps=30)
+    setting = GymSetting(
+        "MountainCar-v0", size=256, tiles_per_side=4, tilings=4, episodes=2, max_steps=30
+    )
     both = gym_runs(setting, 2, 7, first_run=0)
     second = gym_runs(setting, 1, 7, first_run=1)
     assert both["lengths"].tolist() == [[30, 30], [30, 30]]
@@ -354,6 +415,7 @@ def full_size(coder):
 @pytest.mark.filterwarnings("ignore:size is")  # a memory that is too small, on purpose
 def test_evaluation_takes_no_memory_and_changes_no_later_learning():
     """A look at values or greedy actions used to number tiles, so that learning went on differently after it."""
+
     def coder():
         return TileCoder([0.0, 0.0], [1.0, 1.0], 2, tiles_per_side=4, tilings=4, size=64)
 
@@ -375,7 +437,10 @@ def test_evaluation_takes_no_memory_and_changes_no_later_learning():
 @pytest.mark.filterwarnings("ignore:size is")  # a memory that is too small, on purpose
 def test_peeking_gives_the_features_of_tiles_that_were_met_and_of_a_full_memory():
     for memory in (512, 8):
-        coder, rng = TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=memory), np.random.default_rng(0)
+        coder, rng = (
+            TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=memory),
+            np.random.default_rng(0),
+        )
         for point in rng.random((40, 1)):
             expected = coder(point)
             count = full_size(coder)
@@ -430,7 +495,10 @@ def rows_of(state):
 @pytest.mark.parametrize("features", [lambda: TileCoder([0.0], [1.0], 2, size=64), lambda: rows_of])
 def test_an_environment_may_write_every_state_into_one_array(features):
     agents = [Agent(features(), np.random.default_rng(0), alpha=0.1) for _ in range(2)]
-    played = [play(env, agent, 9, seed=0) for env, agent in zip((Overwrites(), Corridor()), agents, strict=True)]
+    played = [
+        play(env, agent, 9, seed=0)
+        for env, agent in zip((Overwrites(), Corridor()), agents, strict=True)
+    ]
     assert played[0] == played[1]
     assert agents[1].theta.any()
     np.testing.assert_array_equal(agents[0].theta, agents[1].theta)
@@ -445,8 +513,14 @@ def test_a_state_of_parts_may_be_changed_in_place_too():
         def step(self, action):
             return self.parts, *super().step(action)[1:]
 
-    agents = [Agent(each, np.random.default_rng(0), alpha=0.1) for each in (lambda s: rows_of(s["at"][0]), rows_of)]
-    played = [play(env, agent, 9, seed=0) for env, agent in zip((Parts(), Corridor()), agents, strict=True)]
+    agents = [
+        Agent(each, np.random.default_rng(0), alpha=0.1)
+        for each in (lambda s: rows_of(s["at"][0]), rows_of)
+    ]
+    played = [
+        play(env, agent, 9, seed=0)
+        for env, agent in zip((Parts(), Corridor()), agents, strict=True)
+    ]
     assert played[0] == played[1]
     np.testing.assert_array_equal(agents[0].theta, agents[1].theta)
 
@@ -463,7 +537,9 @@ def test_an_agent_has_no_more_actions_than_the_environment(learn):
             look(env, three, 1, seed=0)
     rows = Agent(lambda state: np.eye(3), np.random.default_rng(0), epsilon=1.0)
     if learn:
-        with pytest.raises(ValueError, match=r"^features have a row for action 2; env has actions below 2$"):
+        with pytest.raises(
+            ValueError, match=r"^features have a row for action 2; env has actions below 2$"
+        ):
             play(env, rows, 20, seed=0)
         assert not rows.trace.any()
     env.action_space = gymnasium.spaces.Discrete(3, start=1)
@@ -479,9 +555,15 @@ def test_an_agent_has_no_more_actions_than_the_environment(learn):
     [
         (lambda step: step[:4], r"env\.step returned \(array.*it should return five things"),
         (lambda step: (step[0], None, *step[2:]), r"env\.step returned .*reward \(a number\)"),
-        (lambda step: (step[0], np.ones(2), *step[2:]), r"env\.step returned .*reward \(a number\)"),
+        (
+            lambda step: (step[0], np.ones(2), *step[2:]),
+            r"env\.step returned .*reward \(a number\)",
+        ),
         (lambda step: None, r"env\.step returned None"),
-        (lambda step: 1 / 0, "division by zero"),  # the environment's own exception is raised as it is
+        (
+            lambda step: 1 / 0,
+            "division by zero",
+        ),  # the environment's own exception is raised as it is
     ],
 )
 def test_an_environment_that_goes_wrong_is_told_and_leaves_no_trace(step, told):
@@ -544,7 +626,11 @@ def test_a_state_that_is_no_number_is_the_environments_error(kind, value):
         if kind == "watched":
             return evaluate(env, None, 3, seed=0, policy=lambda state: 0)
         coder = TileCoder([0.0], [1.0], 2, size=64)
-        agent = Blind() if kind == "own" else Agent(coder if kind == "coder" else swallowing, np.random.default_rng(0))
+        agent = (
+            Blind()
+            if kind == "own"
+            else Agent(coder if kind == "coder" else swallowing, np.random.default_rng(0))
+        )
         return play(env, agent, 3, seed=0)
 
     assert go(NoNumber()).lengths.tolist() == [5, 5, 5]
@@ -552,7 +638,10 @@ def test_a_state_that_is_no_number_is_the_environments_error(kind, value):
     for wrong, told in (
         (NoNumber(state=value), rf"env NoNumber returned the state array.* {third}"),
         (NoNumber(reward=value), rf"env NoNumber returned the reward {value} {third}"),
-        (NoNumber(first=value), r"env NoNumber returned the state array.* in episode [01] \(from 0\), after 0 steps"),
+        (
+            NoNumber(first=value),
+            r"env NoNumber returned the state array.* in episode [01] \(from 0\), after 0 steps",
+        ),
     ):
         with pytest.raises(ValueError, match=told) as raised:
             go(wrong)
@@ -562,7 +651,9 @@ def test_a_state_that_is_no_number_is_the_environments_error(kind, value):
 def test_features_that_are_no_numbers_are_no_divergence():
     agent = Agent(lambda state: np.array([[1.0, state], [0.0, 1.0]]), np.random.default_rng(0))
     agent.act(0.5)
-    with pytest.raises(ValueError, match=r"^features of nan are not all finite; state and") as raised:
+    with pytest.raises(
+        ValueError, match=r"^features of nan are not all finite; state and"
+    ) as raised:
         agent.act(np.nan)
     assert not isinstance(raised.value, Diverged)
 
@@ -571,15 +662,27 @@ def test_agents_side_by_side_tell_whose_environment_returned_no_number():
     import gymnasium
 
     class Box(NoNumber, gymnasium.Env):
-        observation_space, action_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,)), gymnasium.spaces.Discrete(2)
+        observation_space, action_space = (
+            gymnasium.spaces.Box(-np.inf, np.inf, (1,)),
+            gymnasium.spaces.Discrete(2),
+        )
 
         def reset(self, seed=None, options=None):
             return super().reset(seed)
 
-    for wrong, told in (({"state": np.nan}, r"the state array\(\[nan\]"), ({"reward": np.inf}, "the reward inf")):
+    for wrong, told in (
+        ({"state": np.nan}, r"the state array\(\[nan\]"),
+        ({"reward": np.inf}, "the reward inf"),
+    ):
         envs = gymnasium.vector.SyncVectorEnv([Box, lambda wrong=wrong: Box(**wrong)])
-        agents = [Agent(TileCoder([0.0], [1.0], 2, size=64), np.random.default_rng(run)) for run in range(2)]
-        with pytest.raises(ValueError, match=told + r".* in episode 1 \(from 0\), after 3 steps; it should be finite"):
+        agents = [
+            Agent(TileCoder([0.0], [1.0], 2, size=64), np.random.default_rng(run))
+            for run in range(2)
+        ]
+        with pytest.raises(
+            ValueError,
+            match=told + r".* in episode 1 \(from 0\), after 3 steps; it should be finite",
+        ):
             play_side_by_side(envs, agents, 3, seed=0)
 
 
@@ -601,8 +704,15 @@ def test_an_old_reset_and_many_environments_are_refused():
 
 @pytest.mark.filterwarnings("ignore:size is")  # a memory that is too small, on purpose
 def test_a_diverging_setting_is_data_and_blocks_no_sweep(tmp_path):
-    box = {"low": (-2.4, -3.0, -0.21, -3.0), "high": (2.4, 3.0, 0.21, 3.0), "episodes": 60, "max_steps": 50}
-    settings = tuple(GymSetting("CartPole-v1", **box, alpha=alpha, size=64, lam=1.0) for alpha in (0.01, 50.0))
+    box = {
+        "low": (-2.4, -3.0, -0.21, -3.0),
+        "high": (2.4, 3.0, 0.21, 3.0),
+        "episodes": 60,
+        "max_steps": 50,
+    }
+    settings = tuple(
+        GymSetting("CartPole-v1", **box, alpha=alpha, size=64, lam=1.0) for alpha in (0.01, 50.0)
+    )
     sweep = Experiment("gym", "Gym", "gym", settings, 2, 1, "1", runs_per_task=1)
     run_sweep(sweep, Store(tmp_path))
     found = collect(sweep, Store(tmp_path))
@@ -616,7 +726,9 @@ def test_a_diverging_setting_is_data_and_blocks_no_sweep(tmp_path):
 
 def test_texts_with_a_colon_in_the_options_are_asked_for_like_names():
     """An environment that stands for another imports the module that an option names."""
-    inner = GymSetting("GymV21Environment-v0", '{"env_id": "os:x", "kwargs": {"a": ["b:c", 1, null]}}')
+    inner = GymSetting(
+        "GymV21Environment-v0", '{"env_id": "os:x", "kwargs": {"a": ["b:c", 1, null]}}'
+    )
     assert inner.imported == ("os:x", "b:c")
     assert GymSetting("a:b-v0", '{"desc": "SG"}').imported == ("a:b-v0",)
 
@@ -626,7 +738,9 @@ def test_texts_with_a_colon_in_the_options_are_asked_for_like_names():
                 GymSetting("CartPole-v1", '{"max_episode_steps": 3}')],
 )  # fmt: skip
 def test_an_environment_that_cannot_be_made_is_one_clear_error(setting):
-    with pytest.raises(ValueError, match=f"env is '{setting.env}', and options .+; Gymnasium says: "):
+    with pytest.raises(
+        ValueError, match=f"env is '{setting.env}', and options .+; Gymnasium says: "
+    ):
         gym_runs(setting, 1, 0, first_run=0)
 
 
@@ -652,7 +766,9 @@ def walker():
     return Agent(TileCoder([0.0], [4.0], 2, size=256), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("value", ["no", "False", np.nan, None, 2, np.array([True, False]), 1j, [], object()])
+@pytest.mark.parametrize(
+    "value", ["no", "False", np.nan, None, 2, np.array([True, False]), 1j, [], object()]
+)
 @pytest.mark.parametrize("place", [2, 3])
 def test_an_end_is_true_or_false_and_nothing_that_counts_as_such(place, value):
     """The text "no" would end every episode after its first step."""
@@ -663,7 +779,9 @@ def test_an_end_is_true_or_false_and_nothing_that_counts_as_such(place, value):
         play(Says(place, value), walker(), 1, seed=0)
 
 
-@pytest.mark.parametrize("value", ["1.0", None, 1j, 10**400, np.array([1.0, 2.0]), {}, np.datetime64("2019")])
+@pytest.mark.parametrize(
+    "value", ["1.0", None, 1j, 10**400, np.array([1.0, 2.0]), {}, np.datetime64("2019")]
+)
 def test_a_reward_is_a_number(value):
     with pytest.raises(ValueError, match=r"env\.step returned .+ reward \(a number\)"):
         play(Says(1, value), walker(), 1, seed=0)
@@ -680,7 +798,10 @@ def test_rewards_and_ends_may_be_numpys(yes):
 
 def test_states_that_are_objects_are_told_apart_by_their_values():
     """The bytes of an array of objects are addresses, which are used again."""
-    coder, rng = TileCoder([0.0, 0.0], [1.0, 1.0], 2, tilings=4, size=4096), np.random.default_rng(1)
+    coder, rng = (
+        TileCoder([0.0, 0.0], [1.0, 1.0], 2, tilings=4, size=4096),
+        np.random.default_rng(1),
+    )
     agent = Agent(coder, np.random.default_rng(0))
     for _ in range(300):
         point = [float(number) for number in rng.random(2)]

@@ -12,7 +12,16 @@ import pytest
 from gqlib import seeds
 from gqlib.control import features
 from gqlib.control.agent import Agent, TableCoder, TileCoder
-from gqlib.control.gym import GymSetting, Interrupted, Played, evaluate, features_of, gym_runs, play, tile_coder
+from gqlib.control.gym import (
+    GymSetting,
+    Interrupted,
+    Played,
+    evaluate,
+    features_of,
+    gym_runs,
+    play,
+    tile_coder,
+)
 from gqlib.control.schedules import Anneal
 from gqlib.control.vector import play_side_by_side
 from gqlib.fast import _agent
@@ -28,8 +37,13 @@ def tiled(size=512, actions=3):
 def walk(steps, seed=0, actions=3):
     """A random path through the box: state, action, reward, next state, next action, terminated."""
     rng = np.random.default_rng(seed)
-    states = np.clip(np.cumsum(0.3 * rng.standard_normal((steps + 1, 2)), axis=0) % 2.0 - [1.0, 0.0], -1.0, 2.0)
-    taken, ends = rng.integers(actions, size=steps + 1).tolist(), (rng.random(steps) < 0.05).tolist()
+    states = np.clip(
+        np.cumsum(0.3 * rng.standard_normal((steps + 1, 2)), axis=0) % 2.0 - [1.0, 0.0], -1.0, 2.0
+    )
+    taken, ends = (
+        rng.integers(actions, size=steps + 1).tolist(),
+        (rng.random(steps) < 0.05).tolist(),
+    )
     rewards = rng.standard_normal(steps).tolist()
     return list(zip(states[:-1], taken[:-1], rewards, states[1:], taken[1:], ends, strict=True))
 
@@ -50,7 +64,10 @@ def test_the_hash_of_a_tile_is_that_of_python():
 
 def test_the_hash_that_python_keeps_for_errors_is_another_number():
     """Worked back from the hash: the second number of a tile whose hash would be −1."""
-    word, across, into, first, length = 2**64, *map(int, (_agent._ACROSS, _agent._INTO, _agent._FIRST, _agent._LENGTH))
+    word, across, into, first, length = (
+        2**64,
+        *map(int, (_agent._ACROSS, _agent._INTO, _agent._FIRST, _agent._LENGTH)),
+    )
     mixed = (word - 1 - (2 ^ length)) * pow(across, -1, word) % word
     for number in range(1000):
         begun = (first + number * into) % word
@@ -72,7 +89,9 @@ def test_tiles_that_differ_in_the_action_alone_have_places_of_their_own():
 def test_a_point_is_as_large_as_a_number_may_be_and_no_larger():
     coder = tiled()
     assert coder.active(np.array([1e50, -1e50])).shape == (3, 8)
-    with pytest.raises(ValueError, match=r"^state reaches 1\.1e\+50 in size; every entry should be at most 1e\+50$"):
+    with pytest.raises(
+        ValueError, match=r"^state reaches 1\.1e\+50 in size; every entry should be at most 1e\+50$"
+    ):
         coder.active(np.array([1.1e50, 0.0]))
 
 
@@ -90,14 +109,20 @@ def test_a_trace_that_is_forgotten_leaves_its_share_in_both_weights():
     weights, lazy = np.zeros((2, 3)), np.array([0.5, 2.0, 3.0, 7.0, 8.0])
     weights[:, _agent.E] = [4.0, 5.0]
     _agent.forget(weights, lazy, np.array([0, 1]), 2)
-    assert weights[:, [_agent.T, _agent.W, _agent.E]].tolist() == [[8.0, 12.0, 0.0], [10.0, 15.0, 0.0]]
+    assert weights[:, [_agent.T, _agent.W, _agent.E]].tolist() == [
+        [8.0, 12.0, 0.0],
+        [10.0, 15.0, 0.0],
+    ]
     assert lazy.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
 def handed_over(agent, state=(0.0, 1.0), after=(0.5, 0.5)):
     """What the kernel takes of an agent on tiles: the tiles of a pair and of the state after, and its memory."""
     here, ahead = agent.features.active(state)[0], agent.features.active(after)
-    weights, touched = np.zeros((agent.features.size, 3)), np.zeros(agent.features.size, dtype=np.int64)
+    weights, touched = (
+        np.zeros((agent.features.size, 3)),
+        np.zeros(agent.features.size, dtype=np.int64),
+    )
     lazy = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
     return here, ahead, weights, lazy, touched, np.zeros(3, dtype=np.int64), np.zeros((2, 3))
 
@@ -116,10 +141,14 @@ def test_a_trace_that_has_left_its_bounds_is_refused_though_its_error_has_not():
     assert _agent.learn(*given, 0, 1.0, True, *NUMBERS.values(), 0.1, True, False) == 1.0
 
 
-@pytest.mark.parametrize(("explore", "epsilon", "taken"), [(0.0, 0.0, 0), (0.25, 0.25, 0), (0.2, 0.25, 2)])
+@pytest.mark.parametrize(
+    ("explore", "epsilon", "taken"), [(0.0, 0.0, 0), (0.25, 0.25, 0), (0.2, 0.25, 2)]
+)
 def test_an_action_is_explored_below_epsilon_and_not_at_it(explore, epsilon, taken):
     given = handed_over(Agent(tiled(), np.random.default_rng(0)))
-    found = _agent.advance(*given, explore, 0.99, 1.0, True, *NUMBERS.values(), epsilon, True, False)
+    found = _agent.advance(
+        *given, explore, 0.99, 1.0, True, *NUMBERS.values(), epsilon, True, False
+    )
     assert found == (taken, 1.0)
 
 
@@ -165,15 +194,27 @@ def test_an_overfull_memory_warns_once():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:size is")
-@pytest.mark.parametrize("size", [512, 64])  # the smaller one is overfull: an action may have a feature twice
+@pytest.mark.parametrize(
+    "size", [512, 64]
+)  # the smaller one is overfull: an action may have a feature twice
 @pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize("target", ["greedy", "epsilon-greedy"])
 @pytest.mark.parametrize(("lam", "gamma"), [(0.9, 0.99), (0.0, 0.9), (1.0, 1.0), (0.5, 0.0)])
 def test_active_features_learn_what_the_dense_reference_learns(size, corrected, target, lam, gamma):
-    options = {"sigma": 0.4, "lam": lam, "gamma": gamma, "alpha": 0.02, "eta": 0.3, "epsilon": 0.2, "target": target}
+    options = {
+        "sigma": 0.4,
+        "lam": lam,
+        "gamma": gamma,
+        "alpha": 0.02,
+        "eta": 0.3,
+        "epsilon": 0.2,
+        "target": target,
+    }
     coder = tiled(size)
     sparse = Agent(tiled(size), np.random.default_rng(0), corrected=corrected, **options)
-    dense = Agent(lambda state: coder(state), np.random.default_rng(0), corrected=corrected, **options)
+    dense = Agent(
+        lambda state: coder(state), np.random.default_rng(0), corrected=corrected, **options
+    )
     path = walk(1500)
     np.testing.assert_allclose(follow(sparse, path), follow(dense, path), rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(sparse.theta, dense.theta, rtol=1e-8, atol=1e-9)
@@ -181,7 +222,11 @@ def test_active_features_learn_what_the_dense_reference_learns(size, corrected, 
     for state, *_ in path[:50]:
         np.testing.assert_allclose(sparse.values(state), dense.values(state), atol=1e-9)
         assert sparse.greedy(state) == dense.greedy(state)
-    assert (sparse.steps, sparse.episodes) == (dense.steps, dense.episodes) == (1500, sum(row[-1] for row in path))
+    assert (
+        (sparse.steps, sparse.episodes)
+        == (dense.steps, dense.episodes)
+        == (1500, sum(row[-1] for row in path))
+    )
 
 
 def test_the_scalars_of_the_lazy_trace_are_what_they_stand_for():
@@ -196,7 +241,9 @@ def test_the_scalars_of_the_lazy_trace_are_what_they_stand_for():
 def test_features_are_found_once_a_step(monkeypatch):
     found, coder = [], tiled()
     original = TileCoder._found
-    monkeypatch.setattr(TileCoder, "_found", lambda self, *a, **k: found.append(1) or original(self, *a, **k))
+    monkeypatch.setattr(
+        TileCoder, "_found", lambda self, *a, **k: found.append(1) or original(self, *a, **k)
+    )
     agent = Agent(coder, np.random.default_rng(0))
     path = walk(100)
     agent.act(path[0][0])
@@ -230,13 +277,20 @@ def test_a_step_that_overflows_is_refused_before_anything_has_changed():
     assert np.isfinite(agent.theta).all()
 
 
-@pytest.mark.parametrize("features", [TableCoder(4, 3), lambda state: np.kron(np.eye(3), np.eye(4)[state])])
+@pytest.mark.parametrize(
+    "features", [TableCoder(4, 3), lambda state: np.kron(np.eye(3), np.eye(4)[state])]
+)
 def test_actions_are_refused_by_name_just_beyond_the_first_and_the_last(features):
     agent = Agent(features, np.random.default_rng(0))
     for action in (0, 2, np.int64(0), np.int64(2), np.int8(1)):
         agent.learn(0, action, 1.0, 1, action, terminated=False)
     learned, steps = agent.theta.copy(), agent.steps
-    for wrong, due in ((-1, "from 0 to 2"), (3, "from 0 to 2"), (0.0, "a whole number"), (True, "a whole number")):
+    for wrong, due in (
+        (-1, "from 0 to 2"),
+        (3, "from 0 to 2"),
+        (0.0, "a whole number"),
+        (True, "a whole number"),
+    ):
         with pytest.raises(ValueError, match=rf"^action is {wrong}; it should be {due}$"):
             agent.learn(0, wrong, 1.0, 1, 0, terminated=False)
         with pytest.raises(ValueError, match=rf"^next_action is {wrong}; it should be {due}$"):
@@ -262,13 +316,18 @@ def test_an_action_that_the_behaviour_never_takes_has_no_weight(coded):
 
 # saved
 
-RATES = {"alpha": Anneal(0.05, 0.01, 300), "epsilon": Anneal(1.0, 0.05, 5, shape="geometric", by="episode")}
+RATES = {
+    "alpha": Anneal(0.05, 0.01, 300),
+    "epsilon": Anneal(1.0, 0.05, 5, shape="geometric", by="episode"),
+}
 
 
 def makers():
     return {
         "tiles": lambda rng: Agent(tiled(), rng, sigma=0.5, **RATES),
-        "table": lambda rng: Agent(TableCoder((7, 5), 3, first=(-3, 0)), rng, corrected=True, target="greedy"),
+        "table": lambda rng: Agent(
+            TableCoder((7, 5), 3, first=(-3, 0)), rng, corrected=True, target="greedy"
+        ),
         "dense": lambda rng: Agent(sines, rng, eta=0.1),
     }
 
@@ -281,12 +340,17 @@ def turned(path, kind):
     """A path whose states fit a table."""
     if kind != "table":
         return path
-    return [((int(3 * s[0]), int(2 * s[1])), a, r, (int(3 * t[0]), int(2 * t[1])), b, e) for s, a, r, t, b, e in path]
+    return [
+        ((int(3 * s[0]), int(2 * s[1])), a, r, (int(3 * t[0]), int(2 * t[1])), b, e)
+        for s, a, r, t, b, e in path
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tiles", "table", "dense"])
-@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
+@pytest.mark.parametrize(
+    "bits", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64]
+)
 def test_an_agent_that_was_saved_goes_on_to_the_bit(tmp_path, kind, bits):
     agent = makers()[kind](np.random.Generator(bits(3)))
     first, second = turned(walk(333), kind), turned(walk(200, seed=1), kind)
@@ -311,8 +375,12 @@ def test_a_saved_agent_is_the_same_file_byte_for_byte(tmp_path):
 
 
 def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"epsilon is .*; to be saved it should be a number or an Anneal"):
-        Agent(tiled(), np.random.default_rng(0), epsilon=lambda step: 0.5).save(tmp_path / "agent.npz")
+    with pytest.raises(
+        ValueError, match=r"epsilon is .*; to be saved it should be a number or an Anneal"
+    ):
+        Agent(tiled(), np.random.default_rng(0), epsilon=lambda step: 0.5).save(
+            tmp_path / "agent.npz"
+        )
     Agent(sines, np.random.default_rng(0)).save(tmp_path / "own.npz")
     told = "given: the agent had a function of its own"
     with pytest.raises(ValueError, match=rf"^features is None; it should be {told}$"):
@@ -320,7 +388,9 @@ def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):
     assert Agent.load(tmp_path / "own.npz", sines).steps == 0
     Agent(tiled(), np.random.default_rng(0)).save(tmp_path / "tiles.npz")
     told = "left out: the file has them"
-    with pytest.raises(ValueError, match=rf"^features is <function sines at .*>; it should be {told}$"):
+    with pytest.raises(
+        ValueError, match=rf"^features is <function sines at .*>; it should be {told}$"
+    ):
         Agent.load(tmp_path / "tiles.npz", sines)
     with pytest.raises(FileNotFoundError):
         Agent.load(tmp_path / "none.npz")
@@ -359,7 +429,11 @@ def test_a_file_holds_all_that_an_agent_is(tmp_path):
     assert set(arrays) == {"weights", "lazy", "touched", "tiles"}
     np.testing.assert_array_equal(arrays["tiles"], agent.features.tiles_met)
     again = Agent.load(tmp_path / "agent.npz")
-    assert (again.features.overfull, again.steps, again.episodes) == (header["overfull"], 50, agent.episodes)
+    assert (again.features.overfull, again.steps, again.episodes) == (
+        header["overfull"],
+        50,
+        agent.episodes,
+    )
     assert again.alpha == RATES["alpha"]
     header, _ = unpack(makers()["table"](rng).save(tmp_path / "table.npz").read_bytes())
     assert header["features"] == ["table", {"sizes": [7, 5], "actions": 3, "first": [-3, 0]}]
@@ -394,7 +468,9 @@ def test_a_file_that_is_no_agent_says_why(tmp_path):
         assert str(refused.value) == f"{path}: holds no agent" + f": {told}" * bool(told)
     one = ({"counts": [0, 0]}, {"tiles": np.concatenate([arrays["tiles"], [[7, 9, 9, 2]]])})
     path.write_bytes(pack({**header, **one[0]}, {**arrays, **one[1]}))
-    again = Agent.load(path)  # a tile more than there are weights is one that was met and not learned from
+    again = Agent.load(
+        path
+    )  # a tile more than there are weights is one that was met and not learned from
     assert (again.steps, again.episodes, again.features.used) == (0, 0, agent.features.used + 1)
 
 
@@ -403,7 +479,13 @@ def hostile(header, arrays):
     yield {**header, "format": "gqlib dataset 1"}, arrays
     for name in ("settings", "counts", "rng"):
         yield {key: value for key, value in header.items() if key != name}, arrays
-    for settings in ({"alpha": -1.0}, {"alpha": {"first": 1}}, {"sigma": "0"}, {"features": "os:system"}, {"rng": 1}):
+    for settings in (
+        {"alpha": -1.0},
+        {"alpha": {"first": 1}},
+        {"sigma": "0"},
+        {"features": "os:system"},
+        {"rng": 1},
+    ):
         yield {**header, "settings": {**header["settings"], **settings}}, arrays
     yield {**header, "counts": [-1, 0]}, arrays
     yield {**header, "counts": 7}, arrays
@@ -430,7 +512,13 @@ def test_hostile_files_are_refused(tmp_path):
     follow(agent, walk(20))
     good = agent.save(tmp_path / "agent.npz").read_bytes()
     bad = tmp_path / "bad.npz"
-    for data in (b"", good[:-1], good[:500], good.replace(b"header", b"header".upper()), b"\x80\x04." + good):
+    for data in (
+        b"",
+        good[:-1],
+        good[:500],
+        good.replace(b"header", b"header".upper()),
+        b"\x80\x04." + good,
+    ):
         bad.write_bytes(data)
         with pytest.raises(DamagedFile):
             Agent.load(bad)
@@ -491,7 +579,9 @@ def test_the_ends_of_a_schedule_are_held_to_the_range_of_the_rate():
         with pytest.raises(ValueError, match=r"^epsilon is 2\.0"):
             made(epsilon=wrong)
     assert made(epsilon=Anneal(1.0, 0.0, 5)).rate("epsilon") == 1.0
-    assert made(alpha=Anneal(0.0, 0.5, 5)).rate("alpha") == 0.0  # may begin or end at zero, and a number may not be it
+    assert (
+        made(alpha=Anneal(0.0, 0.5, 5)).rate("alpha") == 0.0
+    )  # may begin or end at zero, and a number may not be it
     with pytest.raises(ValueError, match=r"^alpha is 0\.0"):
         made(alpha=0.0)
     for name, wrong in (("alpha", -0.5), ("epsilon", 1.5), ("epsilon", -0.5)):
@@ -535,7 +625,11 @@ class Corridor:
 
 
 def corridor_agent(**options):
-    return Agent(TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=128), np.random.default_rng(0), **options)
+    return Agent(
+        TileCoder([0.0], [1.0], 2, tiles_per_side=4, tilings=4, size=128),
+        np.random.default_rng(0),
+        **options,
+    )
 
 
 def test_a_budget_of_steps_ends_in_the_middle_of_an_episode():
@@ -572,8 +666,16 @@ def test_the_seed_is_for_the_first_reset_and_an_end_is_no_cut():
 def test_what_a_policy_of_ones_own_returns_is_an_action():
     for wrong in (-1, 2, 0.5):
         with pytest.raises(ValueError, match=rf"^what policy returns is {wrong}"):
-            evaluate(gymnasium.make("CartPole-v1"), None, 1, seed=0, policy=lambda state, wrong=wrong: wrong)
-    assert evaluate(Corridor(), None, 1, seed=0, policy=lambda state: 7).truncated.all()  # it does not say how many
+            evaluate(
+                gymnasium.make("CartPole-v1"),
+                None,
+                1,
+                seed=0,
+                policy=lambda state, wrong=wrong: wrong,
+            )
+    assert evaluate(
+        Corridor(), None, 1, seed=0, policy=lambda state: 7
+    ).truncated.all()  # it does not say how many
     with pytest.raises(ValueError, match=r"^what policy returns is -1"):
         evaluate(Corridor(), None, 1, seed=0, policy=lambda state: -1)
 
@@ -598,10 +700,20 @@ def test_runs_of_a_setting_are_those_of_the_agent_that_it_describes():
 
 def test_a_callback_sees_every_episode_and_may_stop():
     told = []
-    played = play(Corridor(), corridor_agent(), 9, seed=0, callback=lambda *row: told.append(row) or len(told) == 4)
-    assert told == list(zip(range(4), played.returns.tolist(), played.lengths.tolist(), strict=True))
+    played = play(
+        Corridor(),
+        corridor_agent(),
+        9,
+        seed=0,
+        callback=lambda *row: told.append(row) or len(told) == 4,
+    )
+    assert told == list(
+        zip(range(4), played.returns.tolist(), played.lengths.tolist(), strict=True)
+    )
     for goes_on in (None, 1, "stop"):
-        played = play(Corridor(), corridor_agent(), 3, seed=0, callback=lambda *row, goes_on=goes_on: goes_on)
+        played = play(
+            Corridor(), corridor_agent(), 3, seed=0, callback=lambda *row, goes_on=goes_on: goes_on
+        )
         assert len(played.returns) == 3
 
 
@@ -636,7 +748,10 @@ def test_evaluation_follows_its_policy_and_changes_nothing():
         evaluate(Corridor(), None, 1, seed=0)
     actions = []
     env = gymnasium.make("MountainCar-v0", max_episode_steps=300)
-    env.unwrapped.step, step = lambda action: actions.append(action) or step(action), env.unwrapped.step
+    env.unwrapped.step, step = (
+        lambda action: actions.append(action) or step(action),
+        env.unwrapped.step,
+    )
     evaluate(env, None, 1, seed=0, policy="random")
     assert np.bincount(actions).min() > 70
 
@@ -689,7 +804,9 @@ def test_an_error_of_the_environment_comes_with_the_episodes_before_it():
     assert 1 <= len(told.value.played.lengths) <= 2
     assert told.value.played.lengths.sum() <= 6
     assert not agent.trace.any()
-    with pytest.raises(KeyboardInterrupt, match=r"^2 episodes finished; they are in the exception's `played`$"):
+    with pytest.raises(
+        KeyboardInterrupt, match=r"^2 episodes finished; they are in the exception's `played`$"
+    ):
         evaluate(Stops(), None, 9, seed=0, policy=lambda state: 1)
 
 
@@ -697,7 +814,9 @@ def test_an_error_of_the_environment_comes_with_the_episodes_before_it():
 def test_side_by_side_an_interrupt_leaves_no_trace_and_keeps_the_episodes(error, monkeypatch):
     def both():
         envs = gymnasium.make_vec("FrozenLake-v1", num_envs=2, vectorization_mode="sync")
-        return envs, [Agent(features_of(envs), np.random.default_rng(run), epsilon=1.0) for run in range(2)]
+        return envs, [
+            Agent(features_of(envs), np.random.default_rng(run), epsilon=1.0) for run in range(2)
+        ]
 
     envs, agents = both()
     steps, step = [], envs.step
@@ -726,7 +845,12 @@ def test_side_by_side_an_interrupt_leaves_no_trace_and_keeps_the_episodes(error,
         (gymnasium.spaces.Discrete(5, start=2), "5 states", 4, 2),
         (gymnasium.spaces.MultiDiscrete([3, 4]), "3×4 states", np.array([2, 1]), 9),
         (gymnasium.spaces.MultiBinary(3), "2×2×2 states", np.array([1, 0, 1], dtype=np.int8), 5),
-        (gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(3), gymnasium.spaces.Discrete(2)]), "3×2 states", (2, 1), 5),
+        (
+            gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(3), gymnasium.spaces.Discrete(2)]),
+            "3×2 states",
+            (2, 1),
+            5,
+        ),
     ],
 )
 def test_states_that_can_be_numbered_get_a_table(space, wanted, state, index):
@@ -750,7 +874,13 @@ def test_what_has_no_features_is_refused():
     for state in ((3, 0), (0,), 1.5, (0, "a"), None):
         with pytest.raises(ValueError, match="state"):
             coder(state)
-    for arguments in ({"sizes": 0}, {"sizes": ()}, {"first": (1, 2, 3)}, {"actions": 0}, {"sizes": 2**40}):
+    for arguments in (
+        {"sizes": 0},
+        {"sizes": ()},
+        {"first": (1, 2, 3)},
+        {"actions": 0},
+        {"sizes": 2**40},
+    ):
         with pytest.raises(ValueError, match=next(iter(arguments))):
             TableCoder(**({"sizes": (3, 2), "actions": 2} | arguments))
 
@@ -804,12 +934,16 @@ def test_what_was_played_and_who_played_are_told():
     assert "<td>-3.572 to 9.572</td>" in table  # 3 ± 4.303·√(7/3)
     one = Played(np.array([1.0]), np.array([3]), np.array([True]))
     assert repr(one) == "Played(1 episode, mean return 1, mean length 3, 1 cut off)"
-    assert repr(Played(*np.zeros((2, 0)), np.zeros(0, dtype=bool))) == "Played(0 episodes, 0 cut off)"
+    assert (
+        repr(Played(*np.zeros((2, 0)), np.zeros(0, dtype=bool))) == "Played(0 episodes, 0 cut off)"
+    )
     assert played == Played(played.returns.copy(), played.lengths, played.truncated)
     assert hash(played) == hash(pickle.loads(pickle.dumps(played)))
     assert played != dataclasses.replace(played, lengths=np.array([3, 4, 6]))
     assert (played == 3) is False
-    agent = Agent(TableCoder(3, 2), np.random.default_rng(0), corrected=True, alpha=Anneal(0.5, 0.1, 5))
+    agent = Agent(
+        TableCoder(3, 2), np.random.default_rng(0), corrected=True, alpha=Anneal(0.5, 0.1, 5)
+    )
     assert repr(agent) == "Agent(corrected GQ(0, 0.9), TableCoder(3 states, 2 actions), 0 steps)"
     assert '<th scope="row">α now</th><td>0.5</td>' in agent._repr_html_()
     assert repr(Agent(sines, np.random.default_rng(0))) == "Agent(GQ(0, 0.9), sines, 0 steps)"
@@ -823,7 +957,14 @@ def test_play_is_act_and_learn_to_the_bit(corrected):
         env = gymnasium.make("CartPole-v1")
         coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], size=2048)
         epsilon = Anneal(0.5, 0.1, 100)
-        return env, Agent(coder, np.random.default_rng(0), sigma=0.5, alpha=0.02, epsilon=epsilon, corrected=corrected)
+        return env, Agent(
+            coder,
+            np.random.default_rng(0),
+            sigma=0.5,
+            alpha=0.02,
+            epsilon=epsilon,
+            corrected=corrected,
+        )
 
     (env, one), (other_env, two) = made(), made()
     played = play(env, one, 8, seed=3)
@@ -851,7 +992,9 @@ def test_play_calls_what_a_subclass_overrides():
 
     env = gymnasium.make("CartPole-v1")
     coder = tile_coder(env, low=[-2.4, -3, -0.21, -3], high=[2.4, 3, 0.21, 3], size=512)
-    assert play(env, Timid(coder, np.random.default_rng(0)), 3, seed=0).lengths.max() < 12  # always to the left
+    assert (
+        play(env, Timid(coder, np.random.default_rng(0)), 3, seed=0).lengths.max() < 12
+    )  # always to the left
 
 
 def test_the_first_of_values_that_tie_is_greedy():
@@ -861,7 +1004,9 @@ def test_the_first_of_values_that_tie_is_greedy():
         ([1.0, 1.0 + TIE / 2, 0.0], 0), ([1.0, 1.0 + 2 * TIE, 0.0], 1), ([0.0, 1.0, 1.0 + TIE / 2], 1),
         ([0.0, 1.0, 1.0 + 2 * TIE], 2), ([1.0, 1.0, 1.0], 0), ([1.0, np.inf, 1.0], -1), ([np.nan, 1.0, 1.0], -1),
     ):  # fmt: skip
-        held = np.column_stack([np.array(weights) - 2.0, np.zeros(3), np.full(3, 4.0)])  # θ = T + E/2
+        held = np.column_stack(
+            [np.array(weights) - 2.0, np.zeros(3), np.full(3, 4.0)]
+        )  # θ = T + E/2
         assert _agent.greedy(rows, held, lazy, values) == wanted
         if wanted >= 0:
             np.testing.assert_allclose(values, weights, rtol=1e-15)
@@ -879,7 +1024,9 @@ def test_a_generator_that_would_read_outside_its_memory_is_refused(tmp_path, bit
     for place in (-1, last + 1, 10**9, -(10**9), 1.5, None):
         within[path[-1]] = place
         (tmp_path / "x.npz").write_bytes(pack(header, arrays))
-        with pytest.raises(DamagedFile, match=f"holds no agent: the place in rng is {place}; it should be"):
+        with pytest.raises(
+            DamagedFile, match=f"holds no agent: the place in rng is {place}; it should be"
+        ):
             Agent.load(tmp_path / "x.npz")
     for place in (0, last):
         within[path[-1]] = place
@@ -897,7 +1044,9 @@ def test_a_file_cannot_ask_for_more_tiles_than_memory(tmp_path):
         if fits:
             assert Agent.load(tmp_path / "x.npz").features.tilings == tilings
             continue
-        with pytest.raises(DamagedFile, match=r"the number of tiles of a state is .+; it should be at most 1048576"):
+        with pytest.raises(
+            DamagedFile, match=r"the number of tiles of a state is .+; it should be at most 1048576"
+        ):
             Agent.load(tmp_path / "x.npz")
 
 
@@ -924,7 +1073,9 @@ def test_a_file_cannot_ask_for_a_product_that_takes_hours(tmp_path, monkeypatch)
     header["features"][1]["sizes"] = [3] * 500
     (tmp_path / "x.npz").write_bytes(pack(header, arrays))
     largest, room = [], features.check.room
-    monkeypatch.setattr(features.check, "room", lambda *given: (largest.append(given[-1]), room(*given)))
+    monkeypatch.setattr(
+        features.check, "room", lambda *given: (largest.append(given[-1]), room(*given))
+    )
     with pytest.raises(DamagedFile, match="holds no agent: sizes is"):
         Agent.load(tmp_path / "x.npz")
     assert len(largest) < 25
@@ -936,7 +1087,9 @@ def test_what_says_how_many_features_there_are_cannot_change(coder):
     """Compiled code goes by these numbers, in arrays that were made for the first ones."""
     for name in ("size", "actions", "tilings" if isinstance(coder, TileCoder) else "sizes"):
         before = getattr(coder, name)
-        with pytest.raises(AttributeError, match=f"{name} of a {type(coder).__name__} cannot change"):
+        with pytest.raises(
+            AttributeError, match=f"{name} of a {type(coder).__name__} cannot change"
+        ):
             setattr(coder, name, 10**6)
         assert getattr(coder, name) == before
 

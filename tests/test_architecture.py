@@ -65,13 +65,18 @@ def find(dotted):
 
 def test_imports_flow_one_way():
     code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
     assert "1 kept, 0 broken" in done.stdout
 
 
 def test_no_module_is_too_long_to_read():
-    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.glob("gqlib/**/*.py")}
+    lengths = {
+        path.name: len(path.read_text(encoding="utf-8").splitlines())
+        for path in ROOT.glob("gqlib/**/*.py")
+    }
     assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
 
 
@@ -106,14 +111,20 @@ NOTATION = [
 TWINS = cells_of(read("CONTRIBUTING.md").split("**Twins.**")[1].split("\n**")[0], "| `")
 
 
-@pytest.mark.parametrize(("symbol", "names", "where"), NOTATION, ids=[symbol for symbol, _, _ in NOTATION])
+@pytest.mark.parametrize(
+    ("symbol", "names", "where"), NOTATION, ids=[symbol for symbol, _, _ in NOTATION]
+)
 def test_names_in_the_notation_exist_in_the_code(symbol, names, where):
     """In the module that the row names, as code; or in the code cells of the chapter that it links to."""
     assert names, symbol
     chapter = re.fullmatch(r"\[[^]]+\]\((\w+)\.ipynb\)", where)
     if chapter:
-        cells = re.findall(r"```\{code-cell\}.*?\n```", read(f"book/{chapter[1]}.md"), flags=re.DOTALL)
-        assert [name for name in names if not re.search(rf"^{name} = ", "\n".join(cells), re.MULTILINE)] == []
+        cells = re.findall(
+            r"```\{code-cell\}.*?\n```", read(f"book/{chapter[1]}.md"), flags=re.DOTALL
+        )
+        assert [
+            name for name in names if not re.search(rf"^{name} = ", "\n".join(cells), re.MULTILINE)
+        ] == []
         return
     path = path_of(where)
     assert path is not None, where
@@ -126,12 +137,18 @@ def test_the_notation_was_read():
     assert len({symbol for symbol, _, _ in NOTATION}) == len(NOTATION)
 
 
-@pytest.mark.parametrize("module", [f"gqlib.learners.{m}" for m in ("gq", "corrected", "gradient_td", "relatives")])
+@pytest.mark.parametrize(
+    "module", [f"gqlib.learners.{m}" for m in ("gq", "corrected", "gradient_td", "relatives")]
+)
 def test_learners_use_no_second_name_for_what_the_notation_names(module):
     """φ, ω, e and θ are phi, omega, trace and theta, and nothing else, in the code of a step."""
     for node in ast.parse(path_of(module).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.name.endswith("_step"):
-            stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            stored = {
+                n.id
+                for n in ast.walk(node)
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
             given = {argument.arg for argument in [*node.args.args, *node.args.kwonlyargs]}
             # c, u, w: the corrected method's own symbols, in the notation; the products have their factors' names.
             assert stored - given <= {"delta", "c", "u", "w", "v_omega", "phi_omega"}, node.name
@@ -144,22 +161,34 @@ def words_typed_as_text(source):
     def fixed(options):
         if isinstance(options, ast.Name):
             return options.id.isupper()
-        return isinstance(options, ast.Tuple) and all(isinstance(entry, ast.Constant) for entry in options.elts)
+        return isinstance(options, ast.Tuple) and all(
+            isinstance(entry, ast.Constant) for entry in options.elts
+        )
 
     def visit(scope, owner, fields):
         for node in scope.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 typed = [line for line in node.body if isinstance(line, ast.AnnAssign)]
-                visit(node, node.name, {f"self.{ast.unparse(line.target)}": line.annotation for line in typed})
+                visit(
+                    node,
+                    node.name,
+                    {f"self.{ast.unparse(line.target)}": line.annotation for line in typed},
+                )
             elif isinstance(node, ast.FunctionDef) and (owner or not node.name.startswith("_")):
                 arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                typed = fields | {argument.arg: argument.annotation for argument in arguments if argument.annotation}
+                typed = fields | {
+                    argument.arg: argument.annotation
+                    for argument in arguments
+                    if argument.annotation
+                }
                 for call in ast.walk(node):
                     called = call.func if isinstance(call, ast.Call) else None
                     if "choice" in (getattr(called, "attr", ""), getattr(called, "id", "")):
                         _, value, options = call.args
                         name = ast.unparse(value)
-                        if fixed(options) and "str" in ast.unparse(typed.get(name, value)).split(" | "):
+                        if fixed(options) and "str" in ast.unparse(typed.get(name, value)).split(
+                            " | "
+                        ):
                             found.append((owner or node.name, name.removeprefix("self.")))
 
     visit(ast.parse(source), "", {})
@@ -169,7 +198,9 @@ def words_typed_as_text(source):
 def test_a_choice_among_fixed_words_is_not_typed_as_text():
     """Where the words are a tuple; the names of a table, which can grow, remain text: ``tuple(TABLE)``."""
     sources = [path.read_text(encoding="utf-8") for path in ROOT.glob("gqlib/**/*.py")]
-    found = {each for source in sources if 'choice("' in source for each in words_typed_as_text(source)}
+    found = {
+        each for source in sources if 'choice("' in source for each in words_typed_as_text(source)
+    }
     assert found == set()
 
 
@@ -189,7 +220,11 @@ class Data:
 def test_the_readme_draws_the_house():
     """One line for each package and each group of modules at the top, and nothing that is not there."""
     section = read("README.md").split("## How it is organised")[1]
-    lines = [line.split("|")[1] for line in section.splitlines() if line.startswith("| ") and "`gqlib/" in line]
+    lines = [
+        line.split("|")[1]
+        for line in section.splitlines()
+        if line.startswith("| ") and "`gqlib/" in line
+    ]
     packages = [name for line in lines for name in re.findall(r"`gqlib/(\w+)/`", line)]
     modules = [name for line in lines for name in re.findall(r"`(\w+)`", line)]
     there = {path.parent.name for path in ROOT.glob("gqlib/*/__init__.py")}
@@ -211,7 +246,9 @@ def headings_of_the_reference():
 
 def test_the_reference_page_begins_with_a_line_for_each_module():
     signs, _, rest = read("book/api.md").partition("## Where to look")[2].partition("\n## ")
-    assert re.findall(r"^   (gqlib[\w.]*)$", signs, re.MULTILINE) == re.findall(r"automodule:: (\S+)", rest)
+    assert re.findall(r"^   (gqlib[\w.]*)$", signs, re.MULTILINE) == re.findall(
+        r"automodule:: (\S+)", rest
+    )
     assert re.findall(r"^\*\*(.+)\*\*$", signs, re.MULTILINE) == list(headings_of_the_reference())
 
 
@@ -220,12 +257,19 @@ def test_the_reference_page_follows_the_folders():
     pages = headings_of_the_reference()
     for heading, modules in pages.items():
         if heading.startswith(("Top level", "The register")):
-            assert all(module.count(".") == 1 and path_of(module).name != "__init__.py" for module in modules)
+            assert all(
+                module.count(".") == 1 and path_of(module).name != "__init__.py"
+                for module in modules
+            )
         else:
             assert {module.split(".")[1] for module in modules} == {heading.lower()}
     listed = [module for modules in pages.values() for module in modules]
     assert len(set(listed)) == len(listed)
-    named = [name for name in module_names() if "__all__" in identifiers(path_of(name)) and name != "gqlib"]
+    named = [
+        name
+        for name in module_names()
+        if "__all__" in identifiers(path_of(name)) and name != "gqlib"
+    ]
     public = {name for name in named if importlib.import_module(name).__all__}
     assert public > OFF_PAGE
     assert set(listed) == public - OFF_PAGE
@@ -291,9 +335,13 @@ def test_the_walk_of_a_table(tmp_path):
     stops = re.findall(r"^\| `([\w.]+)` \|", part, re.MULTILINE)
     tools = re.findall(r"`([\w.]+)`", part[part.index("Tools on the way") :])
     assert len(stops) == 10
-    done = subprocess.run([sys.executable, "-c", WALK, tmp_path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", WALK, tmp_path], capture_output=True, text=True, check=True
+    )
     told = {words[0]: set(words[1:]) for words in map(str.split, done.stdout.splitlines()[-2:])}
     compiled = {"fast._control"}  # whose calls no profiler sees
-    called = told["called"] - {"fast._lowered"}  # called where a kernel is compiled for the first time
+    called = told["called"] - {
+        "fast._lowered"
+    }  # called where a kernel is compiled for the first time
     assert called | compiled == {*stops, *tools}
     assert told["looked"] == {"experiment", "runner", "summary"}

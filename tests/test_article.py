@@ -43,7 +43,20 @@ WORDS = (
     *("dozen", "hundred", "thousand", "million"),
 )
 SHARES = r"\b(?:two|three|half|twice|a third)(?= (?:of|as)\b)"  # small numbers are everyday words, unless they count
-MAKERS = {"word", "span", "difference", "str", "int", "float", "round", "abs", "sum", "len", "min", "max"}  # of words
+MAKERS = {
+    "word",
+    "span",
+    "difference",
+    "str",
+    "int",
+    "float",
+    "round",
+    "abs",
+    "sum",
+    "len",
+    "min",
+    "max",
+}  # of words
 SIGNS = "[\\d½⅓⅔¼¾⅛]"
 # In strings of code: names of files and entries, the level of an interval, and the values of σ that head a column.
 IN_CODE = (*NAMES, r"(?<!\w)9[05]%", r"σ = ½", r"½ minus", r"−½∇MSPBE", r"η → 0")
@@ -62,11 +75,16 @@ def typed(text):
     """Numbers in the prose, in digits or in words, and in its formulas where they are not small and whole."""
     words = rf"\S*{SIGNS}\S*|\b(?:{'|'.join(WORDS)})\b|\b\w*(?:teen|ty-\w+)\b|{SHARES}"
     found = re.findall(words, prose(text), re.IGNORECASE)
-    formulas = re.findall(r"\$\$.*?\$\$|\$[^$]+\$", re.sub(CODE, "", text), re.DOTALL | re.MULTILINE)
+    formulas = re.findall(
+        r"\$\$.*?\$\$|\$[^$]+\$", re.sub(CODE, "", text), re.DOTALL | re.MULTILINE
+    )
     return found + [one for formula in formulas for one in re.findall(r"\d*\.\d+|\d{2,}", formula)]
 
 
-CODE = re.compile(r"^```\{code-cell\} python\n(?:---\n.*?^---\n|(?::[^\n]*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
+CODE = re.compile(
+    r"^```\{code-cell\} python\n(?:---\n.*?^---\n|(?::[^\n]*\n)*)(.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def typed_in_code(text):
@@ -75,15 +93,31 @@ def typed_in_code(text):
     for code in CODE.findall(text):
         tree = ast.parse(code)
         # Formats, docstrings and what an assert compares are not handed to anybody.
-        kept = [one.format_spec for one in ast.walk(tree) if isinstance(one, ast.FormattedValue) and one.format_spec]
+        kept = [
+            one.format_spec
+            for one in ast.walk(tree)
+            if isinstance(one, ast.FormattedValue) and one.format_spec
+        ]
         kept += [one for one in ast.walk(tree) if isinstance(one, ast.Assert)]
-        kept += [one for one in ast.walk(tree) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
+        kept += [
+            one
+            for one in ast.walk(tree)
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
+        ]
         ignored = {id(part) for one in kept for part in ast.walk(one)}
         for one in ast.walk(tree):
-            if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "put" and "glue" not in code:
+            if (
+                isinstance(one, ast.Call)
+                and getattr(one.func, "id", "") == "put"
+                and "glue" not in code
+            ):
                 names = {part.id for part in ast.walk(one.args[1]) if isinstance(part, ast.Name)}
                 found += [] if names - MAKERS else [ast.unparse(one)]
-            if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in ignored:
+            if (
+                isinstance(one, ast.Constant)
+                and isinstance(one.value, str)
+                and id(one) not in ignored
+            ):
                 words = re.sub("|".join(IN_CODE), "", one.value)
                 spoken = " " in words or "|" in words  # a name has neither
                 found += [one.value] if spoken and re.search(SIGNS, words) else []
@@ -92,7 +126,9 @@ def typed_in_code(text):
 
 def captions(text):
     """Captions and alternative texts of the figures."""
-    return re.findall(r"^    (?:caption: \|\n((?:      .*\n)+)|alt: (.*))", text, flags=re.MULTILINE)
+    return re.findall(
+        r"^    (?:caption: \|\n((?:      .*\n)+)|alt: (.*))", text, flags=re.MULTILINE
+    )
 
 
 def test_no_number_is_typed():
@@ -100,15 +136,37 @@ def test_no_number_is_typed():
     assert typed_in_code(TEXT) == []
     words = " ".join("".join(pair) for pair in captions(TEXT))
     # the level of an interval and the number of panels belong to the drawing
-    assert re.findall(r"\d[\d.,]*", re.sub("|".join((*NAMES, r"95%", r"sigma 0\.9")), "", words)) == []
+    assert (
+        re.findall(r"\d[\d.,]*", re.sub("|".join((*NAMES, r"95%", r"sigma 0\.9")), "", words)) == []
+    )
 
 
 @pytest.mark.parametrize(
     "sentence",
     [
-        *("It beats both in 42 of them.", "Of the 1,000 runs", "seven of them", "σ = 0.5", "Twenty were lost."),
-        *("The share is $79.6$ per cent.", "$$x = 100$$", "with η = ½ it", "Seventeen", "in **3** panels", "p<.05"),
-        *("a quarter of them", "σ = 1.5", "Table 1 has 6 cells", "| case | 12 |", "thirty-one", "`42`"),
+        *(
+            "It beats both in 42 of them.",
+            "Of the 1,000 runs",
+            "seven of them",
+            "σ = 0.5",
+            "Twenty were lost.",
+        ),
+        *(
+            "The share is $79.6$ per cent.",
+            "$$x = 100$$",
+            "with η = ½ it",
+            "Seventeen",
+            "in **3** panels",
+            "p<.05",
+        ),
+        *(
+            "a quarter of them",
+            "σ = 1.5",
+            "Table 1 has 6 cells",
+            "| case | 12 |",
+            "thirty-one",
+            "`42`",
+        ),
         *("Two of the findings", "in half of the cells", "twice as many", "in 37% of them"),
     ],
 )
@@ -161,7 +219,9 @@ def test_the_record_counts_as_the_register_does():
 def test_without_tex_make_article_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert article.main(["--check"]) == 1
-    assert capsys.readouterr().err.startswith("The article needs xelatex and latexmk, not found on the PATH. On Debian")
+    assert capsys.readouterr().err.startswith(
+        "The article needs xelatex and latexmk, not found on the PATH. On Debian"
+    )
 
 
 @pytest.mark.thorough
@@ -179,5 +239,10 @@ def test_the_article_on_paper(tmp_path):
     assert "glue" not in source
     assert r"machine\_checked" not in source  # other pages are named by their titles
     if shutil.which("pdfinfo"):
-        told = subprocess.run(["pdfinfo", tmp_path / f"{article.NAME}.pdf"], capture_output=True, text=True, check=True)
+        told = subprocess.run(
+            ["pdfinfo", tmp_path / f"{article.NAME}.pdf"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert 10 <= int(re.search(r"Pages:\s+(\d+)", told.stdout).group(1)) <= 12

@@ -23,7 +23,9 @@ def texts(axes):
 
 
 def arrows(axes):
-    return [child for child in axes.get_children() if getattr(child, "arrow_patch", None) is not None]
+    return [
+        child for child in axes.get_children() if getattr(child, "arrow_patch", None) is not None
+    ]
 
 
 def test_credit_is_what_a_trace_pays(axes):
@@ -50,18 +52,26 @@ def test_without_a_trace_every_error_stays_at_home(axes):
     assert [text for text in texts(axes) if text.startswith("×")] == ["×1", "×1"]
 
 
-@pytest.mark.parametrize(("lam", "weights"), [(0.0, [1.0, 0.0, 0.0]), (0.5, [0.5, 0.25, 0.25]), (1.0, [0.0, 0.0, 1.0])])
+@pytest.mark.parametrize(
+    ("lam", "weights"), [(0.0, [1.0, 0.0, 0.0]), (0.5, [0.5, 0.25, 0.25]), (1.0, [0.0, 0.0, 1.0])]
+)
 def test_the_weights_of_the_columns_are_those_of_the_lambda_return(axes, lam, weights):
     """They average the three returns of three steps to the library's λ-return."""
     assert backups.draw_backups(axes, 1.0, lam).tolist() == weights
     table, rewards = np.array([[1.0], [2.0], [3.0], [5.0]]), [0.5, -1.0, 2.0]
     whole = Episode([0, 1, 2, 3], [0] * 4, rewards, ended=False)
     returns = [sum(rewards[: n + 1]) + table[n + 1, 0] for n in range(3)]
-    assert tabular.lambda_return(table, whole, 0, lam=lam, gamma=1.0) == pytest.approx(np.dot(weights, returns))
+    assert tabular.lambda_return(table, whole, 0, lam=lam, gamma=1.0) == pytest.approx(
+        np.dot(weights, returns)
+    )
 
 
 def dashed(axes):
-    return [line for line in axes.lines if line.get_color() == figures.RED and len(line.get_xdata()) == 2]
+    return [
+        line
+        for line in axes.lines
+        if line.get_color() == figures.RED and len(line.get_xdata()) == 2
+    ]
 
 
 def trunk(axes):
@@ -93,7 +103,10 @@ def test_the_trunk_of_a_tree_thins_and_ours_does_not(axes):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda axes: backups.draw_credit(axes, ["a", "b"], [1.0, 2.0], 0.5), "pairs holds 2 names"),
+        (
+            lambda axes: backups.draw_credit(axes, ["a", "b"], [1.0, 2.0], 0.5),
+            "pairs holds 2 names",
+        ),
         (lambda axes: backups.draw_credit(axes, ["a", "b"], [1.0], 1.5), "decay is 1.5"),
         (lambda axes: backups.draw_credit(axes, ["a", "b"], [np.nan], 0.5), "errors"),
         (lambda axes: backups.draw_backups(axes, -0.1, 0.5), "sigma is -0.1"),

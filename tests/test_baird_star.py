@@ -42,7 +42,9 @@ class TestReferenceValues:
         values = np.sort(np.linalg.eigvals(a).real)
         np.testing.assert_allclose(values, eigenvalues(want["eigenvalues_A"]).real, atol=1e-10)
         assert star.problem.rank_M == want["rank_M"] == 7
-        assert star.problem.mspbe(star.theta0, 0.0, 0.0) == pytest.approx(want["MSPBE_half_theta0"], rel=1e-12)
+        assert star.problem.mspbe(star.theta0, 0.0, 0.0) == pytest.approx(
+            want["MSPBE_half_theta0"], rel=1e-12
+        )
 
     @pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0, -0.02])
     def test_literal_reading_has_one_matrix_for_every_sigma(self, features, sigma):
@@ -69,7 +71,9 @@ class TestReferenceValues:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("reading", "states"), [("literal", 7), ("expected", 7), ("stacked", 7), ("stacked", 8)])
+@pytest.mark.parametrize(
+    ("reading", "states"), [("literal", 7), ("expected", 7), ("stacked", 7), ("stacked", 8)]
+)
 def test_a_walk_samples_the_exact_problem(reading, states):
     """Means over a long walk of e Δᵀ, R e and φφᵀ, λ = 0.5, within five standard errors."""
     star = baird_star(features="classical", states=states, reading=reading)
@@ -129,7 +133,9 @@ def test_with_printed_features_no_sigma_and_lambda_diverges(reading, lam):
 def test_the_printed_features_are_a_table():
     """Rank 7 on 7 states: every value function is representable, so the fixed point is v^π = 0 for every σ."""
     star = baird_star(reading="expected")
-    np.testing.assert_allclose(star.problem.features @ star.problem.fixed_point(0.3, 0.5), star.truth, atol=1e-12)
+    np.testing.assert_allclose(
+        star.problem.features @ star.problem.fixed_point(0.3, 0.5), star.truth, atol=1e-12
+    )
     np.testing.assert_array_equal(star.truth, np.zeros(7))
 
 
@@ -148,8 +154,12 @@ def test_parts_of_the_star_by_hand(states):
     assert not star.chain.has_episodes
     assert star.chain.ends_on.dtype == bool
     for state in range(states):
-        np.testing.assert_allclose(star.chain.transitions[state, 0], [1.0 / (states - 1)] * (states - 1) + [0.0])
-        np.testing.assert_array_equal(star.chain.transitions[state, 1], [0.0] * (states - 1) + [1.0])
+        np.testing.assert_allclose(
+            star.chain.transitions[state, 0], [1.0 / (states - 1)] * (states - 1) + [0.0]
+        )
+        np.testing.assert_array_equal(
+            star.chain.transitions[state, 1], [0.0] * (states - 1) + [1.0]
+        )
     np.testing.assert_allclose(star.tables.rho, [[0.0, states]] * states)  # π is always solid
     np.testing.assert_array_equal(star.tables.rewards, np.zeros((states, 2)))
     np.testing.assert_array_equal(star.theta0, [1.0] * (states - 1) + [10.0, 1.0])

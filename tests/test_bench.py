@@ -58,9 +58,17 @@ def test_flush_rule_shows_errors_that_grow_as_the_threshold_falls(monkeypatch):
 
 
 def fake(learning, opening=0.5):
-    ratios = {name: bound or 1.0 for name, (_, bound, _) in bench.TARGETS.items()} | {"learning / bare": learning}
+    ratios = {name: bound or 1.0 for name, (_, bound, _) in bench.TARGETS.items()} | {
+        "learning / bare": learning
+    }
     flush = [{"threshold": 1e-3, "nanoseconds": 50.0, "relative error": 1e-13}]
-    return {"engine_version": 1, "times": {"bare loop": 32.0}, "ratios": ratios, "flush": flush, bench.OPENING: opening}
+    return {
+        "engine_version": 1,
+        "times": {"bare loop": 32.0},
+        "ratios": ratios,
+        "flush": flush,
+        bench.OPENING: opening,
+    }
 
 
 def test_a_row_says_whether_its_bar_is_met():
@@ -105,9 +113,12 @@ def test_rows_are_printed_at_once_below_a_head_for_each_kind(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("learning", "code", "verdict"), [(1.5, 0, "all bars are met"), (9.0, 1, "missed: learning / bare")]
+    ("learning", "code", "verdict"),
+    [(1.5, 0, "all bars are met"), (9.0, 1, "missed: learning / bare")],
 )
-def test_rows_are_printed_as_they_come_and_json_only_when_asked_for(monkeypatch, capsys, learning, code, verdict):
+def test_rows_are_printed_as_they_come_and_json_only_when_asked_for(
+    monkeypatch, capsys, learning, code, verdict
+):
     printed = []
 
     def measure(repeats, tell=lambda *row: None):
@@ -133,9 +144,15 @@ def test_rows_are_printed_as_they_come_and_json_only_when_asked_for(monkeypatch,
 def test_every_row_of_the_result_is_told_once(monkeypatch):
     """With made-up times: what is measured has its own tests."""
     monkeypatch.setattr(bench, "best", lambda work, repeats, clock=None: 10.0 * repeats)
-    monkeypatch.setattr(bench, "side_by_side", lambda works, repeats: dict.fromkeys(works, 10.0 * repeats))
-    monkeypatch.setattr(general, "CLASSIC", {"cart-pole": replace(general.CLASSIC["cart-pole"], episodes=1)})
-    monkeypatch.setattr(peers, "loop_of", lambda name: (lambda: 1, "7") if name == "MushroomRL" else (None, "away"))
+    monkeypatch.setattr(
+        bench, "side_by_side", lambda works, repeats: dict.fromkeys(works, 10.0 * repeats)
+    )
+    monkeypatch.setattr(
+        general, "CLASSIC", {"cart-pole": replace(general.CLASSIC["cart-pole"], episodes=1)}
+    )
+    monkeypatch.setattr(
+        peers, "loop_of", lambda name: (lambda: 1, "7") if name == "MushroomRL" else (None, "away")
+    )
     monkeypatch.setattr(bench, "two_workers", lambda repeats: 1.2)
     monkeypatch.setattr(bench, "two_copies", lambda repeats: 1.5)
     monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 200.0}})
@@ -149,7 +166,9 @@ def test_every_row_of_the_result_is_told_once(monkeypatch):
     assert len([row for row in rows if row[0] == "flush"]) == len(result["flush"]) == 7
     assert rows[-1] == ("open", bench.OPENING, 0.5)
     assert result["times"]["compiled"] == 50.0
-    assert result["times"]["plain NumPy loop"] == 30.0  # what takes long is measured three times at most
+    assert (
+        result["times"]["plain NumPy loop"] == 30.0
+    )  # what takes long is measured three times at most
     assert result["ratios"]["MushroomRL / agent"] == 30.0 / 50.0
     assert "gymnax / general" not in result["ratios"]
     assert [row[1] for row in rows if row[0] == "absent"] == ["gymnax: away"]
@@ -198,7 +217,10 @@ def test_side_by_side_takes_turns_and_keeps_the_least(monkeypatch):
     def work(name, steps):
         return lambda: order.append(name) or steps
 
-    assert bench.side_by_side({"a": work("a", 2), "b": work("b", 4)}, 2, 0.0) == {"a": 1e9, "b": 0.5e9}
+    assert bench.side_by_side({"a": work("a", 2), "b": work("b", 4)}, 2, 0.0) == {
+        "a": 1e9,
+        "b": 0.5e9,
+    }
     assert order == ["a", "b", "a", "b", "a", "b"]
 
 
@@ -224,7 +246,9 @@ def test_what_one_writes_in_an_hour_learns_the_task():
     setting = replace(bench.BASE, alpha=0.005, lam=0.9, sigma=1.0, episodes=100)
     assert plain.numpy_steps(setting, 30) == plain.gymnasium_steps(30) == 30
     engine = run_control(setting, 3, 0).steps[:, -50:].mean()
-    early = sum(plain.numba_steps(replace(setting, episodes=50), seed=seed) for seed in range(3)) / 150
+    early = (
+        sum(plain.numba_steps(replace(setting, episodes=50), seed=seed) for seed in range(3)) / 150
+    )
     late = sum(plain.numba_steps(setting, seed=seed) for seed in range(3)) / 150 - early
     assert late == pytest.approx(engine, rel=0.3)
     assert early > 1.5 * late
@@ -246,7 +270,9 @@ def test_agents_and_loops_take_the_steps_that_are_counted(place):
 
 
 @pytest.mark.parametrize(("name", "module"), [("MushroomRL", "mushroom_rl"), ("gymnax", "gymnax")])
-def test_a_peer_that_is_not_there_or_has_moved_its_names_is_left_out_with_a_reason(monkeypatch, name, module):
+def test_a_peer_that_is_not_there_or_has_moved_its_names_is_left_out_with_a_reason(
+    monkeypatch, name, module
+):
     """An installed package must not end the benchmark because it is another version."""
 
     def absent(package):
@@ -290,7 +316,9 @@ def test_peers_are_written_with_versions_and_month(monkeypatch, tmp_path):
     assert counted["MushroomRL"]() == 10
     assert found["steps"] == {name: peer.step for name, peer in peers.PEERS.items()}
     written = (tmp_path / "peers.json").read_text(encoding="utf-8")
-    assert written.startswith('{\n  "measured": "2001-02",\n  "versions": {\n    "MushroomRL": "1.2",')
+    assert written.startswith(
+        '{\n  "measured": "2001-02",\n  "versions": {\n    "MushroomRL": "1.2",'
+    )
     assert "(λ)" in written
     assert written.endswith("}\n")
 
@@ -306,7 +334,9 @@ def test_costs_are_relative_to_sarsa_and_name_every_learner_of_the_chapter(monke
         return SimpleNamespace(diverged=np.array([setting == settings[lost]]))
 
     monkeypatch.setattr(costs, "run_setting", runs)
-    monkeypatch.setattr(costs, "side_by_side", lambda works, repeats: {name: 8.0 + len(name) for name in works})
+    monkeypatch.setattr(
+        costs, "side_by_side", lambda works, repeats: {name: 8.0 + len(name) for name in works}
+    )
     monkeypatch.setattr(costs.general, "without_learning", lambda setting: lambda: 1)
     found = json.loads(costs.write_costs(tmp_path / "costs.json", 2).read_text(encoding="utf-8"))
     wanted = {name: round((8 + len(name)) / 16, 2) for name in [*settings, costs.BARE]}
@@ -329,5 +359,7 @@ def test_the_plain_sparse_loop_learns(monkeypatch):
 
     make = gymnasium.make
     monkeypatch.setattr(gymnasium, "make", lambda name: Counted(make(name)))
-    plain.gymnasium_steps(6000, "CartPole-v1", box=agents.PLACES["CartPole"].box, sides=4, alpha=0.2)
+    plain.gymnasium_steps(
+        6000, "CartPole-v1", box=agents.PLACES["CartPole"].box, sides=4, alpha=0.2
+    )
     assert (starts[-1] - starts[-11]) / 10 > 60

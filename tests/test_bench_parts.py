@@ -50,7 +50,9 @@ class Clock:
     def __init__(self, *seconds: float) -> None:
         self.seconds, self.done, self.repeats, self.clocks = list(seconds), [], [], []
 
-    def __call__(self, work: Callable[[], Any], repeats: int, clock: Any = time.perf_counter) -> float:
+    def __call__(
+        self, work: Callable[[], Any], repeats: int, clock: Any = time.perf_counter
+    ) -> float:
         self.done.append([work() for _ in range(repeats)])
         self.repeats.append(repeats)
         self.clocks.append(clock)
@@ -63,11 +65,19 @@ def test_the_shortest_time_is_taken_of_as_many_as_were_asked_for() -> None:
     assert len(calls) == 3
 
 
-def test_what_a_sigma_costs_is_the_time_of_a_problem_and_of_its_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_sigma_costs_is_the_time_of_a_problem_and_of_its_matrix(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = Clock(2.0, 3.0, 5.0)
     monkeypatch.setattr(matrices, "least_seconds", clock)
     found = matrices.cost_of_a(12, 3, 2)
-    assert found == {"solve": 2.0, "A": 3.0, "A_ratio": 1.5, "problem_and_A": 5.0, "problem_and_A_ratio": 2.5}
+    assert found == {
+        "solve": 2.0,
+        "A": 3.0,
+        "A_ratio": 1.5,
+        "problem_and_A": 5.0,
+        "problem_and_A_ratio": 2.5,
+    }
     assert clock.repeats == [2, 2, 2]
     solved, alone, both = (results[0] for results in clock.done)
     # The same problem, written down: uniform weights, γ = 0.99, σ = 0.5, λ = 0.9.
@@ -90,7 +100,9 @@ def test_what_a_sigma_costs_is_the_time_of_a_problem_and_of_its_matrix(monkeypat
     assert [results[0].shape for results in clock.done[3:]] == [(1,), (1, 1), (1, 1)]
 
 
-def test_what_a_sigma_costs_is_found_for_the_sizes_that_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_sigma_costs_is_found_for_the_sizes_that_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Two thousand pairs and two hundred features, three times, each with a problem of its own."""
     shapes: list[Any] = []
 
@@ -114,13 +126,23 @@ def test_prediction_is_timed_by_the_step(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(prediction, "least_seconds", clock)
     monkeypatch.setattr(prediction, "run_prediction", run)
     found = prediction.prediction_ratios(1)
-    steps = {"Baird": ("baird_star", 1000), "Boyan": ("boyan_chain", 2000), "Cart-pole": ("cart_pole", 10_000)}
+    steps = {
+        "Baird": ("baird_star", 1000),
+        "Boyan": ("boyan_chain", 2000),
+        "Cart-pole": ("cart_pole", 10_000),
+    }
     assert list(found) == list(steps)
     wanted = []
     for name, (domain, number) in steps.items():
-        wanted += [(domain, number, 1, 0, "fast"), (domain, number, 20, 0, "fast"), (domain, 1000, 1, 0, "reference")]
+        wanted += [
+            (domain, number, 1, 0, "fast"),
+            (domain, number, 20, 0, "fast"),
+            (domain, 1000, 1, 0, "reference"),
+        ]
         compiled, slow = 1e9 * 0.5 / (20 * number), 1e9 * 3.0 / 1000
-        assert found[name] == pytest.approx({"reference": slow, "compiled": compiled, "ratio": slow / compiled})
+        assert found[name] == pytest.approx(
+            {"reference": slow, "compiled": compiled, "ratio": slow / compiled}
+        )
     assert calls == wanted
     assert clock.repeats == [1] * 6
     with pytest.raises(ValueError, match=r"^repeats is 0; it should be "):
@@ -130,7 +152,9 @@ def test_prediction_is_timed_by_the_step(monkeypatch: pytest.MonkeyPatch) -> Non
     assert clock.repeats[6:] == [5] * 6
 
 
-def test_the_store_that_is_opened_holds_every_task(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_store_that_is_opened_holds_every_task(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sweep, filled = store.finished_store(tmp_path, 1000)
     assert (len(sweep.settings), sweep.runs, filled.directory) == (100, 10, tmp_path)
     task = sweep.tasks()[-1]
@@ -194,9 +218,9 @@ def test_the_environment_alone_gets_actions_drawn_beforehand(log: list[Any]) -> 
     assert log[1:6] == np.random.default_rng(3).integers(2, size=5).tolist()
     log.clear()
     assert agents.environment_alone(place)() == 4000
-    assert [entry for entry in log if not isinstance(entry, dict)] == np.random.default_rng(0).integers(
-        2, size=4000
-    ).tolist()
+    assert [entry for entry in log if not isinstance(entry, dict)] == np.random.default_rng(
+        0
+    ).integers(2, size=4000).tolist()
 
 
 def test_an_agent_is_made_for_the_box_of_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +245,10 @@ def test_an_agent_is_made_for_the_box_of_its_place(monkeypatch: pytest.MonkeyPat
     assert agents.agent_in(agents.PLACES["CartPole"], 50)() == 50
     low, high = agents.PLACES["CartPole"].box
     common = {"tilings": 8, "size": 32768}
-    assert made["coder"] == ("CartPole-v1", {"tiles_per_side": 8, "low": low, "high": high, **common})
+    assert made["coder"] == (
+        "CartPole-v1",
+        {"tiles_per_side": 8, "low": low, "high": high, **common},
+    )
     numbers = {"sigma": 0.5, "lam": 0.9, "alpha": 0.05 / 8, "eta": 0.01}
     assert made["agent"] == ("coder", np.random.default_rng(0).random(), numbers)
     assert made["play"] == ("CartPole-v1", {"steps": 50, "seed": 0, "progress": False})
@@ -237,12 +264,16 @@ def test_a_box_has_two_corners() -> None:
             agents.agent_in(agents.Place("CartPole-v1", corners))
 
 
-def test_places_are_those_of_gymnasium_and_without_it_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_are_those_of_gymnasium_and_without_it_one_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for place in agents.PLACES.values():
         assert agents._made(place).spec.id == place.name
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     for call in (agents.environment_alone, agents.agent_in):
-        with pytest.raises(ModuleNotFoundError, match=r"^this needs the package gymnasium: install gqlib\[gym\]$"):
+        with pytest.raises(
+            ModuleNotFoundError, match=r"^this needs the package gymnasium: install gqlib\[gym\]$"
+        ):
             call(agents.PLACES["CartPole"])
 
 
@@ -257,7 +288,9 @@ def test_an_agent_takes_the_steps_that_it_is_timed_for(log: list[Any]) -> None:
 
 def test_the_plain_loop_gets_the_same_place(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(agents, "gymnasium_steps", lambda *given, **options: asked.append((given, options)))
+    monkeypatch.setattr(
+        agents, "gymnasium_steps", lambda *given, **options: asked.append((given, options))
+    )
     agents.plain_loop(agents.PLACES["Acrobot"])()
     agents.plain_loop(agents.PLACES["CartPole"], 7)()
     corners = agents.PLACES["CartPole"].box
@@ -311,7 +344,9 @@ def test_the_peer_gets_the_same_car_tiles_and_numbers(monkeypatch: pytest.Monkey
         reset=lambda: ("first", {}),
         step=lambda action: (f"after {action}", -1.0, action == 1, action == 2, {}),
     )
-    monkeypatch.setattr(gymnasium, "make", lambda name: played if name == "MountainCar-v0" else None)
+    monkeypatch.setattr(
+        gymnasium, "make", lambda name: played if name == "MountainCar-v0" else None
+    )
     loop, known = peers.loop_of("MushroomRL", 9)
     assert known == "1.0 of mushroom-rl"
     assert loop is not None
@@ -329,7 +364,11 @@ def test_the_peer_gets_the_same_car_tiles_and_numbers(monkeypatch: pytest.Monkey
     assert given[1].called == "policy"
     assert given[2:] == (("parameter", 0.05 / 8), 0.9)
     assert options["features"].called == "features"
-    assert options["approximator_params"] == {"input_shape": (7,), "output_shape": (3,), "n_actions": 3}
+    assert options["approximator_params"] == {
+        "input_shape": (7,),
+        "output_shape": (3,),
+        "n_actions": 3,
+    }
     agent, adapted = told["core"]
     assert agent.called == "agent"
     assert adapted.reset() == "first"
@@ -345,7 +384,9 @@ def test_a_peer_with_other_names_is_left_out_and_says_why(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(peers, "version", lambda package: "9.9")
     monkeypatch.setitem(peers.PEERS, "MushroomRL", peers.PEERS["MushroomRL"]._replace(loop=moved))
-    told = "left out, its version has other names than the one that was measured: no loop of 400 steps"
+    told = (
+        "left out, its version has other names than the one that was measured: no loop of 400 steps"
+    )
     assert peers.loop_of("MushroomRL") == (None, told)
 
 
@@ -355,11 +396,15 @@ def test_without_a_peer_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(peers, "version", missing)
     assert peers.loop_of("MushroomRL") == (None, "not installed (pip install mushroom-rl)")
-    with pytest.raises(ValueError, match=r"^name is 'nobody'; it should be one of 'MushroomRL', 'gymnax'"):
+    with pytest.raises(
+        ValueError, match=r"^name is 'nobody'; it should be one of 'MushroomRL', 'gymnax'"
+    ):
         peers.loop_of("nobody")
 
 
-def test_gymnax_takes_actions_at_random_in_one_compiled_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gymnax_takes_actions_at_random_in_one_compiled_scan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With a stand-in that counts: every step has a key of its own, which gives the action and the step's noise."""
     taken: list[Any] = []
 
@@ -385,7 +430,12 @@ def test_gymnax_takes_actions_at_random_in_one_compiled_scan(monkeypatch: pytest
         randint=lambda key, shape, low, high: (key, shape, low, high),
     )
     ready: list[Any] = []
-    jax = {"random": random, "jit": lambda f: f, "lax": SimpleNamespace(scan=scan), "block_until_ready": ready.append}
+    jax = {
+        "random": random,
+        "jit": lambda f: f,
+        "lax": SimpleNamespace(scan=scan),
+        "block_until_ready": ready.append,
+    }
     made = {"MountainCar-v0": (Env(), "numbers")}
     for name, parts in (("jax", jax), ("gymnax", {"make": lambda name: made[name]})):
         module = ModuleType(name)
@@ -403,13 +453,17 @@ def test_gymnax_takes_actions_at_random_in_one_compiled_scan(monkeypatch: pytest
 
 
 def test_peers_are_measured_beside_ours_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "loop_of", lambda name: ("a loop", "7") if name == "MushroomRL" else (None, "away"))
+    monkeypatch.setattr(
+        peers, "loop_of", lambda name: ("a loop", "7") if name == "MushroomRL" else (None, "away")
+    )
     for module, name in ((peers.general, "general"), (peers.general, "without_learning"), (peers, "environment_alone"),
                          (peers, "agent_in"), (peers, "plain_loop")):  # fmt: skip
         monkeypatch.setattr(module, name, lambda given, name=name: (name, given))
     asked: list[Any] = []
     monkeypatch.setattr(
-        peers, "side_by_side", lambda works, repeats: asked.append((works, repeats)) or dict.fromkeys(works, 3.0)
+        peers,
+        "side_by_side",
+        lambda works, repeats: asked.append((works, repeats)) or dict.fromkeys(works, 3.0),
     )
     told: list[Any] = []
     found = peers.peers(4, lambda *row: told.append(row))
@@ -424,7 +478,10 @@ def test_peers_are_measured_beside_ours_and_told(monkeypatch: pytest.MonkeyPatch
     }
     assert asked == [(works, 4)]
     assert told == [("absent", "gymnax: away", 0.0), *(("time", name, 3.0) for name in works)]
-    assert found == {"nanoseconds": dict.fromkeys(works, 3.0), "versions": {"MushroomRL": "7", "gymnax": "away"}}
+    assert found == {
+        "nanoseconds": dict.fromkeys(works, 3.0),
+        "versions": {"MushroomRL": "7", "gymnax": "away"},
+    }
 
 
 def test_an_unknown_peer_and_a_bad_path_are_named() -> None:
@@ -440,7 +497,9 @@ def test_peers_are_written_relative_to_the_engine(
     asked: list[Any] = []
     times = {"engine, Sarsa(λ)": 80.0, "agent": 1000.0, "gymnax": 4.444}
     monkeypatch.setattr(
-        peers, "peers", lambda *given: asked.append(given) or {"nanoseconds": times, "versions": {"gymnax": "1"}}
+        peers,
+        "peers",
+        lambda *given: asked.append(given) or {"nanoseconds": times, "versions": {"gymnax": "1"}},
     )
     monkeypatch.setattr(peers.time, "strftime", {"%Y-%m": "2001-02"}.__getitem__)
     path = tmp_path / "peers.json"
@@ -458,7 +517,9 @@ def test_peers_are_written_relative_to_the_engine(
 # Costs
 
 
-def test_costs_are_those_of_every_learner_that_does_not_diverge(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costs_are_those_of_every_learner_that_does_not_diverge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     names = ("Sarsa(λ)", "GQ(½, λ) corrected")
     settings = {name: costs.learners()[name] for name in names}
     sarsa, lost = settings.values()
@@ -501,7 +562,12 @@ def test_learners_of_the_chapter_are_at_one_setting_each() -> None:
         row = ROWS[name]
         assert (setting.environment, setting.learner) == ("mountain_car", row.learner)
         assert (setting.target, setting.sigma) == (row.target, row.sigma)
-        assert (setting.lam, setting.alpha, setting.eta, setting.kappa) == (0.8, 1 / 32, 1 / 64, 1.0)
+        assert (setting.lam, setting.alpha, setting.eta, setting.kappa) == (
+            0.8,
+            1 / 32,
+            1 / 64,
+            1.0,
+        )
         assert (setting.episodes, setting.max_steps, setting.gamma) == (3, 1000, 0.5)
     # of rows that are alike in all this, the first has it
     firsts: dict[Any, str] = {}
@@ -523,7 +589,9 @@ def test_costs_are_written_with_two_decimals(
     assert encodings == ["utf-8"]
     text = path.read_text(encoding="utf-8")
     assert text.startswith('{\n  "measured": "2001-02",\n  "repeats": 5,\n  "setting": {\n')
-    assert text.endswith('  "relative": {\n    "Sarsa(λ)": 1.0,\n    "a": 1.23,\n    "b": null\n  }\n}\n')
+    assert text.endswith(
+        '  "relative": {\n    "Sarsa(λ)": 1.0,\n    "a": 1.23,\n    "b": null\n  }\n}\n'
+    )
     assert json.loads(text)["setting"] == costs.NUMBERS
     with pytest.raises(ValueError, match=r"^path is 3; "):
         costs.write_costs(3, 1)  # type: ignore[arg-type]
@@ -537,7 +605,9 @@ def test_the_numpy_loop_takes_the_steps_of_the_paper(monkeypatch: pytest.MonkeyP
 
     The memory is so large that no two tiles of a state share an index: a trace set by NumPy's indices counts them once.
     """
-    setting = ControlSetting(p=8192, alpha=0.03, eta=0.5, lam=0.8, gamma=0.95, sigma=0.3, epsilon=0.2)
+    setting = ControlSetting(
+        p=8192, alpha=0.03, eta=0.5, lam=0.8, gamma=0.95, sigma=0.3, epsilon=0.2
+    )
     seen: list[tuple[float, float, float]] = []
     advance = car.advance
 
@@ -546,7 +616,10 @@ def test_the_numpy_loop_takes_the_steps_of_the_paper(monkeypatch: pytest.MonkeyP
         assert slope == math.cos(3.0 * x)
         return placed.get(len(seen)) or advance(x, v, push, slope)
 
-    placed = {40: (0.5, 0.0), 60: (-1.2, 0.0)}  # a goal, to begin again after it, and the wall on the left
+    placed = {
+        40: (0.5, 0.0),
+        60: (-1.2, 0.0),
+    }  # a goal, to begin again after it, and the wall on the left
 
     monkeypatch.setattr(plain, "car", SimpleNamespace(advance=watched, GOAL=car.GOAL))
     assert plain.numpy_steps(setting, 150, seed=5) == 150
@@ -616,18 +689,30 @@ def test_the_gymnasium_loop_is_sarsa_with_a_replacing_trace(
     monkeypatch.undo()
 
     env, rng = gymnasium.make(name), np.random.default_rng(4)
-    low, high = box or (env.observation_space.low.astype(float), env.observation_space.high.astype(float))
+    low, high = box or (
+        env.observation_space.low.astype(float),
+        env.observation_space.high.astype(float),
+    )
     weights: dict[Any, float] = {}
 
     def tiles_of(seen: Any, action: int) -> list[Any]:
-        scaled = [(float(x) - a) * (sides / (b - a)) for x, a, b in zip(seen, low, high, strict=True)]
+        scaled = [
+            (float(x) - a) * (sides / (b - a)) for x, a, b in zip(seen, low, high, strict=True)
+        ]
         return [
-            (k, action, *((math.floor(x * 8) + (k * (1 + 2 * i)) % 8) // 8 for i, x in enumerate(scaled)))
+            (
+                k,
+                action,
+                *((math.floor(x * 8) + (k * (1 + 2 * i)) % 8) // 8 for i, x in enumerate(scaled)),
+            )
             for k in range(8)
         ]
 
     def look(seen: Any) -> tuple[int, float]:
-        q = [np.array([weights.get(tile, 0.0) for tile in tiles_of(seen, a)]).sum() for a in range(env.action_space.n)]
+        q = [
+            np.array([weights.get(tile, 0.0) for tile in tiles_of(seen, a)]).sum()
+            for a in range(env.action_space.n)
+        ]
         action = int(np.argmax(q)) if rng.random() >= 0.1 else int(rng.integers(len(q)))
         return action, q[action]
 
@@ -639,7 +724,9 @@ def test_the_gymnasium_loop_is_sarsa_with_a_replacing_trace(
         assert found == action, step
         before = seen
         seen, reward, ended, cut, _ = env.step(action)
-        trace = {tile: 0.7 * e for tile, e in trace.items() if e > 1e-3} | dict.fromkeys(tiles_of(before, action), 1.0)
+        trace = {tile: 0.7 * e for tile, e in trace.items() if e > 1e-3} | dict.fromkeys(
+            tiles_of(before, action), 1.0
+        )
         error = reward - value
         if not ended:
             action, value = look(seen)
@@ -653,7 +740,9 @@ def test_the_gymnasium_loop_is_sarsa_with_a_replacing_trace(
     assert (ends, cuts) == (0, 2) if name == "MountainCar-v0" else ends > 5
 
 
-def test_without_more_said_the_loops_learn_for_400_steps_on_the_car(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_more_said_the_loops_learn_for_400_steps_on_the_car(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With the actions of the numbers that are said to be those by default."""
     made, taken = gymnasium.make, []
 
@@ -669,7 +758,11 @@ def test_without_more_said_the_loops_learn_for_400_steps_on_the_car(monkeypatch:
     assert taken == 2 * by_default
     pushes: list[float] = []
     monkeypatch.setattr(
-        plain, "car", SimpleNamespace(advance=lambda x, v, push, slope: pushes.append(push) or (x, v), GOAL=car.GOAL)
+        plain,
+        "car",
+        SimpleNamespace(
+            advance=lambda x, v, push, slope: pushes.append(push) or (x, v), GOAL=car.GOAL
+        ),
     )
     setting = ControlSetting(p=512, epsilon=0.9)
     assert plain.numpy_steps(setting) == 400
@@ -695,7 +788,9 @@ def test_loops_refuse_by_name() -> None:
 
 def test_the_loops_learn_on_the_table_of_their_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(plain, "tile_table", lambda *given: asked.append(given) or tile_table(*given))
+    monkeypatch.setattr(
+        plain, "tile_table", lambda *given: asked.append(given) or tile_table(*given)
+    )
     monkeypatch.setattr(plain, "_numba_loop", lambda *given: 7)
     setting = ControlSetting(p=512, tilings=4, memory="iht")
     plain.numpy_steps(setting, 2)
@@ -707,7 +802,16 @@ def test_the_numba_loop_gets_the_numbers_of_its_setting(monkeypatch: pytest.Monk
     asked: list[tuple[Any, ...]] = []
     monkeypatch.setattr(plain, "_numba_loop", lambda *given: asked.append(given) or 7)
     setting = ControlSetting(
-        p=512, tilings=4, gamma=0.9, lam=0.8, alpha=0.2, eta=0.5, sigma=0.3, epsilon=0.1, episodes=3, max_steps=11
+        p=512,
+        tilings=4,
+        gamma=0.9,
+        lam=0.8,
+        alpha=0.2,
+        eta=0.5,
+        sigma=0.3,
+        epsilon=0.1,
+        episodes=3,
+        max_steps=11,
     )
     assert plain.numba_steps(setting, seed=4) == 7
     places, edges_x, edges_v, tilings, p, rates, episodes, limit, rng = asked[0]
@@ -746,7 +850,13 @@ def test_the_general_engine_is_handed_its_own_parts(monkeypatch: pytest.MonkeyPa
     assert asked == [(setting, 1, 9), (environment, setting.make_learner(), "greedy", 1)]
     assert work() == 6 * 7
     data, codes, theta, count, kind, streams, limits = asked[-1]
-    assert (data, theta, count, kind, streams) == (environment.data, [0.5, 0.25], 6, np.int64, (9, 0))
+    assert (data, theta, count, kind, streams) == (
+        environment.data,
+        [0.5, 0.25],
+        6,
+        np.int64,
+        (9, 0),
+    )
     np.testing.assert_array_equal(codes.grid, environment.coder._codes(2, 1).grid)
     assert tuple(limits) == (500, 0.3, 0.0)
     general.without_learning(replace(setting, max_steps=8))()
@@ -775,7 +885,10 @@ WORKS = {
     "plain Numba loop, dense, p = 2048": (plain.numba_steps, {"p": 2048, "episodes": 2}),
     "plain Numba loop, dense, p = 16384": (plain.numba_steps, {"p": 16384, "episodes": 2}),
     "general engine, mountain car": ("general", general.CLASSIC["mountain car"]),
-    "the same without learning, mountain car": ("without_learning", general.CLASSIC["mountain car"]),
+    "the same without learning, mountain car": (
+        "without_learning",
+        general.CLASSIC["mountain car"],
+    ),
     "general engine, Acrobot": ("general", general.CLASSIC["Acrobot"]),
     "the same without learning, Acrobot": ("without_learning", general.CLASSIC["Acrobot"]),
     "general engine, cart-pole": ("general", general.CLASSIC["cart-pole"]),
@@ -807,7 +920,10 @@ def works_of(given: dict[str, Any]) -> dict[str, Any]:
             return part
         return {name: value for name, value in asdict(part).items() if value != base[name]}
 
-    parts = {name: (work.func, *work.args) if isinstance(work, partial) else work for name, work in given.items()}
+    parts = {
+        name: (work.func, *work.args) if isinstance(work, partial) else work
+        for name, work in given.items()
+    }
     return {
         name: tuple(sorted((told(part) for part in work), key=lambda part: isinstance(part, dict)))
         if isinstance(work, tuple)
@@ -842,14 +958,24 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(peers, "loop_of", lambda name: ("peer", f"version of {name}"))
     monkeypatch.setattr(bench, "two_workers", lambda few: more.update(workers=few) or 1.2)
     monkeypatch.setattr(bench, "two_copies", lambda few: more.update(copies=few) or 1.5)
-    monkeypatch.setattr(bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 10.0 * repeats}})
+    monkeypatch.setattr(
+        bench, "prediction_ratios", lambda repeats: {"Baird": {"ratio": 10.0 * repeats}}
+    )
     monkeypatch.setattr(bench, "cost_of_a", lambda repeats: {"A_ratio": 10.0 * repeats})
     monkeypatch.setattr(bench, "flush_rule", lambda tell: tell("flush", "a", 1.0) or ["flushed"])
     monkeypatch.setattr(bench, "seconds_to_open", lambda few: 0.5 * few)
     rows: list[tuple[str, str, float]] = []
     result = bench.measure(5, lambda *row: rows.append(row))
     assert result["times"] == made
-    long = ("plain N", "plain sparse", "checked", "Gymnasium loop", "compiled, p =", "MushroomRL", "gymnax")
+    long = (
+        "plain N",
+        "plain sparse",
+        "checked",
+        "Gymnasium loop",
+        "compiled, p =",
+        "MushroomRL",
+        "gymnax",
+    )
     assert asked == {name: 3 if name.startswith(long) else 5 for name in made}
     wanted = {
         "learning / bare": ("compiled", "bare loop"),
@@ -881,7 +1007,9 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
         "two workers / one": 1.2, "two copies / one": 1.5, "two workers / two copies": 1.2 / 1.5,
         "prediction, Baird": 50.0, "A / solve": 30.0,
     }  # fmt: skip
-    assert result["ratios"] == pytest.approx({k: made[a] / made[b] for k, (a, b) in wanted.items()} | others)
+    assert result["ratios"] == pytest.approx(
+        {k: made[a] / made[b] for k, (a, b) in wanted.items()} | others
+    )
     assert more == {"workers": 3, "copies": 3}
     assert works_of(given) == WORKS
     assert result["flush"] == ["flushed"]
@@ -893,14 +1021,20 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     assert (asked["compiled"], asked["checked reference"]) == (7, 3)
 
 
-def test_tasks_of_the_benchmark_are_runs_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_of_the_benchmark_are_runs_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = []
-    monkeypatch.setattr(bench, "one_run", lambda *given: asked.append(given) or (np.array([-3, 4]),))
+    monkeypatch.setattr(
+        bench, "one_run", lambda *given: asked.append(given) or (np.array([-3, 4]),)
+    )
     assert bench._task(5, 2) == 14
     assert asked == [(bench.BASE, 1, 5), (bench.BASE, 1, 6)]
 
 
-def test_two_workers_get_the_tasks_of_one_and_two_copies_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_workers_get_the_tasks_of_one_and_two_copies_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[Any] = []
 
     class Parallel:
@@ -925,7 +1059,12 @@ def test_two_workers_get_the_tasks_of_one_and_two_copies_a_second(monkeypatch: p
     monkeypatch.setattr(bench, "best", best)
     assert bench.two_workers(4) == pytest.approx(math.sqrt(2.0))
     tasks = [("_task", 16 * k, 16) for k in range(32)]
-    assert asked == [(1, tasks), (3200.0, 4, time.perf_counter), (2, tasks), (3200.0, 4, time.perf_counter)]
+    assert asked == [
+        (1, tasks),
+        (3200.0, 4, time.perf_counter),
+        (2, tasks),
+        (3200.0, 4, time.perf_counter),
+    ]
     asked.clear()
     assert bench.two_workers(4, 2, 3) == pytest.approx(math.sqrt(2.0))
     assert asked[0] == (1, [("_task", 0, 3), ("_task", 3, 3)])
@@ -947,13 +1086,17 @@ def test_the_flush_rule_is_told_as_it_is_found(monkeypatch: pytest.MonkeyPatch) 
         return None, None, np.array([-4.0, 2.0])
 
     monkeypatch.setattr(bench, "one_run", ran)
-    monkeypatch.setattr(bench, "import_module", {"gqlib.control.reference": SimpleNamespace(one_run=exact)}.get)
+    monkeypatch.setattr(
+        bench, "import_module", {"gqlib.control.reference": SimpleNamespace(one_run=exact)}.get
+    )
     monkeypatch.setattr(bench, "best", lambda work, repeats: 10.0 * work() * repeats)
     told: list[Any] = []
     rows = bench.flush_rule(tell=lambda *row: told.append(row))
     thresholds = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-12]
     assert [row["threshold"] for row in rows] == thresholds
-    assert [row["relative error"] for row in rows] == pytest.approx([0.1 * t for t in thresholds], abs=1e-15)
+    assert [row["relative error"] for row in rows] == pytest.approx(
+        [0.1 * t for t in thresholds], abs=1e-15
+    )
     assert {row["nanoseconds"] for row in rows} == {210.0}
     assert told[1] == ("flush", "0.01       (relative error of theta 1.0e-03)", 210.0)
     assert len(told) == 7
@@ -962,15 +1105,21 @@ def test_the_flush_rule_is_told_as_it_is_found(monkeypatch: pytest.MonkeyPatch) 
     assert bench.flush_rule((1e-2,)) == [rows[1]]
 
 
-def test_the_learner_and_the_loops_without_learning_run_the_same_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_learner_and_the_loops_without_learning_run_the_same_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[Any] = []
     setting = ControlSetting(p=512, tilings=4, memory="iht", episodes=2, max_steps=70, epsilon=0.3)
     theta = np.arange(512.0)
-    monkeypatch.setattr(bench, "one_run", lambda *given: asked.append(given) or (np.array([-3, 4]), None, theta))
+    monkeypatch.setattr(
+        bench, "one_run", lambda *given: asked.append(given) or (np.array([-3, 4]), None, theta)
+    )
     assert bench.learning(setting)() == 7
     assert asked == [(setting, 1, 0)]
 
-    def loop(world: Any, weights: Any, steps: Any, streams: Any, limit: int, epsilon: float) -> None:
+    def loop(
+        world: Any, weights: Any, steps: Any, streams: Any, limit: int, epsilon: float
+    ) -> None:
         table = tile_table(512, 4, "iht")
         np.testing.assert_array_equal(weights, theta[table.used])
         np.testing.assert_array_equal(world.table, table.rows.reshape(-1))
@@ -988,7 +1137,14 @@ def test_the_learner_and_the_loops_without_learning_run_the_same_setting(monkeyp
     assert asked[-1][0].max_steps == 300
 
 
-def test_json_is_laid_out_for_reading(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(bench, "measure", lambda repeats: {"ratios": {}, bench.OPENING: 0.5 * repeats})
+def test_json_is_laid_out_for_reading(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        bench, "measure", lambda repeats: {"ratios": {}, bench.OPENING: 0.5 * repeats}
+    )
     assert bench.bench(2, as_json=True) == 0
-    assert capsys.readouterr().out == f'{{\n  "ratios": {{}},\n  "{bench.OPENING}": 1.0,\n  "missed": []\n}}\n'
+    assert (
+        capsys.readouterr().out
+        == f'{{\n  "ratios": {{}},\n  "{bench.OPENING}": 1.0,\n  "missed": []\n}}\n'
+    )

@@ -36,8 +36,12 @@ def test_numbers_of_the_page_are_the_librarys(page, name, lam):
         ours = best_sigma.errors(name, "corrected", SIGMAS[k], lam)
         theirs = best_sigma.errors(name, "paper", SIGMAS[k], lam)
         size = 1e-8 * max(numbers)
-        np.testing.assert_allclose(call(page, "gqBestSigma.repaired", numbers, SIGMAS[k]), ours, rtol=2e-5, atol=size)
-        np.testing.assert_allclose(call(page, "gqBestSigma.paper", numbers, k), theirs, rtol=2e-5, atol=size)
+        np.testing.assert_allclose(
+            call(page, "gqBestSigma.repaired", numbers, SIGMAS[k]), ours, rtol=2e-5, atol=size
+        )
+        np.testing.assert_allclose(
+            call(page, "gqBestSigma.paper", numbers, k), theirs, rtol=2e-5, atol=size
+        )
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.25, 1.0])
@@ -45,9 +49,13 @@ def test_in_a_table_the_papers_method_learns_the_mixture_of_the_policies(sigma):
     """Whatever λ: the bias is how far the values of (1−σ)π + σμ are from those of π, squared and weighted by visits."""
     chosen = best_sigma.case(CASES[0])
     away = chosen.mdp.q((1 - sigma) * chosen.pi + sigma * chosen.mu) - chosen.mdp.q(chosen.pi)
-    expected = sum(weight * gap**2 for weight, gap in zip(chosen.problem.xi, away.ravel(), strict=True))
+    expected = sum(
+        weight * gap**2 for weight, gap in zip(chosen.problem.xi, away.ravel(), strict=True)
+    )
     for lam in (0.0, 0.6):
-        assert best_sigma.errors(CASES[0], "paper", sigma, lam)[0] == pytest.approx(expected, rel=1e-9, abs=1e-18)
+        assert best_sigma.errors(CASES[0], "paper", sigma, lam)[0] == pytest.approx(
+            expected, rel=1e-9, abs=1e-18
+        )
 
 
 def test_every_lambda_of_the_slider_has_its_row(page):
@@ -75,7 +83,10 @@ def test_with_features_and_a_long_trace_a_positive_sigma_is_best(page):
 
 def test_a_best_sigma_outside_is_reported_and_saves_nothing(page):
     assert call(page, "gqBestSigma.least", [0, 2.0, 1.0, 0.5]) == [-1, 0]
-    assert call(page, "gqBestSigma.least", [0, 2.0, -1.0, 0.25]) == [2, pytest.approx(0.375)]  # at σ = 1: 1.25 of 2
+    assert call(page, "gqBestSigma.least", [0, 2.0, -1.0, 0.25]) == [
+        2,
+        pytest.approx(0.375),
+    ]  # at σ = 1: 1.25 of 2
 
 
 def test_a_total_is_bias_and_variance(page):
@@ -98,7 +109,9 @@ def test_runs_have_this_error(variant):
     squares = ((path[30:] - q) ** 2 @ problem.xi).mean(axis=0)
     bias, variance = best_sigma.errors(CASES[0], variant, sigma, lam)
     error_of_mean = squares.std(ddof=1) / np.sqrt(len(squares))
-    assert abs(squares.mean() - bias - alpha * variance) < 4 * error_of_mean + 0.05 * alpha * variance
+    assert (
+        abs(squares.mean() - bias - alpha * variance) < 4 * error_of_mean + 0.05 * alpha * variance
+    )
     assert error_of_mean < 0.1 * (bias + alpha * variance)
 
 
@@ -134,7 +147,10 @@ def opened(book, browser):
 @needs_browser
 @pytest.mark.parametrize(
     ("name", "sigma", "lam", "power"),
-    [pytest.param(CASES[0], 0.5, 0.0, -2.0, marks=pytest.mark.thorough), (CASES[2], 0.2, 0.9, -3.0)],
+    [
+        pytest.param(CASES[0], 0.5, 0.0, -2.0, marks=pytest.mark.thorough),
+        (CASES[2], 0.2, 0.9, -3.0),
+    ],
 )
 def test_live_figure_shows_the_librarys_numbers(opened, name, sigma, lam, power):
     _, figure = opened
@@ -142,7 +158,9 @@ def test_live_figure_shows_the_librarys_numbers(opened, name, sigma, lam, power)
     put(figure, sigma=sigma, lam=lam, alpha=power)
     for shown, variant in (("repaired", "corrected"), ("paper", "paper")):
         bias, variance = best_sigma.errors(name, variant, sigma, lam)
-        assert numbers(figure, shown)[0] == pytest.approx(np.sqrt(bias + 10**power * variance), rel=6e-4)
+        assert numbers(figure, shown)[0] == pytest.approx(
+            np.sqrt(bias + 10**power * variance), rel=6e-4
+        )
 
 
 @pytest.mark.slow
@@ -152,11 +170,16 @@ def test_the_keyboard_moves_sigma_and_the_presets_set_the_case(opened):
     figure.locator("button", has_text="features: a small σ helps").click()
     assert "0.49" in figure.locator('[data-name="verdict"]').inner_text()
     figure.locator(".gq-handle").focus()
-    for sigma in (0.25, 0.3):  # the first step crosses the least error, and shows the same four digits
+    for sigma in (
+        0.25,
+        0.3,
+    ):  # the first step crosses the least error, and shows the same four digits
         tab.keyboard.press("ArrowRight")
         assert float(figure.locator('input[data-name="sigma"]').input_value()) == sigma
         bias, variance = best_sigma.errors(CASES[2], "corrected", sigma, 0.9)
-        assert numbers(figure, "repaired")[0] == pytest.approx(np.sqrt(bias + 0.001 * variance), rel=6e-4)
+        assert numbers(figure, "repaired")[0] == pytest.approx(
+            np.sqrt(bias + 0.001 * variance), rel=6e-4
+        )
 
 
 @pytest.mark.slow

@@ -34,7 +34,9 @@ def flat(matrix):
 def test_formulas_are_the_librarys(page):
     for name, sigma, lam, gamma in GRID:
         problem = bowl.bowl_problem(name, gamma)
-        expected = np.concatenate([problem.A(sigma, lam).ravel(), problem.b(sigma, lam), problem.M.ravel()])
+        expected = np.concatenate(
+            [problem.A(sigma, lam).ravel(), problem.b(sigma, lam), problem.M.ravel()]
+        )
         found = formula(page, "bowl", name, sigma, lam, gamma)
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
 
@@ -44,14 +46,18 @@ def test_the_objective_and_its_slope_are_the_librarys(page):
     for name, sigma, lam, gamma in GRID:
         problem, theta = bowl.bowl_problem(name, gamma), rng.standard_normal(2)
         g, m = problem.td_step(theta, sigma, lam), flat(problem.M)
-        assert np.isclose(call(page, "gqBowl.half", m, g.tolist()), problem.mspbe(theta, sigma, lam))
+        assert np.isclose(
+            call(page, "gqBowl.half", m, g.tolist()), problem.mspbe(theta, sigma, lam)
+        )
         steep = np.reshape(call(page, "gqBowl.downhill", flat(problem.A(sigma, lam)), m), (2, 2))
         rest = problem.fixed_point(sigma, lam)
         # Down means minus the gradient, found here by differences of the library's objective.
         slope = [(problem.mspbe(theta + h, sigma, lam) - problem.mspbe(theta - h, sigma, lam)) / 2e-4
                  for h in 1e-4 * np.eye(2)]  # fmt: skip
         scale = np.abs(steep).max() * np.abs(theta - rest).max()
-        np.testing.assert_allclose(steep @ (theta - rest), -np.array(slope), rtol=1e-4, atol=1e-5 * scale)
+        np.testing.assert_allclose(
+            steep @ (theta - rest), -np.array(slope), rtol=1e-4, atol=1e-5 * scale
+        )
 
 
 def test_a_level_line_has_one_height(page):
@@ -60,7 +66,9 @@ def test_a_level_line_has_one_height(page):
         rest = problem.fixed_point(0.3, 0.5)
         given = flat(problem.A(0.3, 0.5)), flat(problem.M), rest.tolist(), 0.7, 25
         line = np.array(call(page, "gqBowl.level", *given))
-        np.testing.assert_allclose([problem.mspbe(point, 0.3, 0.5) for point in line], 0.7, rtol=1e-9)
+        np.testing.assert_allclose(
+            [problem.mspbe(point, 0.3, 0.5) for point in line], 0.7, rtol=1e-9
+        )
         np.testing.assert_allclose(line[0], line[-1], rtol=1e-9)
         assert np.ptp(line, axis=0).min() > 0
 
@@ -78,9 +86,13 @@ def test_problems_are_what_their_names_say():
     np.testing.assert_array_equal(second.features, first.features @ [[1.0, 0.0], [1.0, 1.0]])
     np.testing.assert_allclose(second.p_pi, first.p_pi)
     assert first.gamma == 0.8
-    np.testing.assert_allclose(first.xi.reshape(3, 2) / first.xi.reshape(3, 2).sum(axis=1, keepdims=True), CREW)
+    np.testing.assert_allclose(
+        first.xi.reshape(3, 2) / first.xi.reshape(3, 2).sum(axis=1, keepdims=True), CREW
+    )
     np.testing.assert_allclose(first.p_pi.reshape(6, 3, 2)[:, PLAN == 0], 0.0)
-    np.testing.assert_allclose(bowl.bowl_problem("two states", 0.8).A(0.2, 0.3), two_state(0.8).problem.A(0.2, 0.3))
+    np.testing.assert_allclose(
+        bowl.bowl_problem("two states", 0.8).A(0.2, 0.3), two_state(0.8).problem.A(0.2, 0.3)
+    )
     with pytest.raises(ValueError, match=r"^name "):
         bowl.bowl_problem("three states")
 
@@ -120,7 +132,8 @@ def opened(book, browser):
 @needs_browser
 @pytest.mark.parametrize("name", bowl.BOWLS)
 @pytest.mark.parametrize(
-    ("sigma", "lam", "gamma"), [pytest.param(0.0, 0.0, 0.99, marks=pytest.mark.thorough), (0.5, 0.9, 0.8)]
+    ("sigma", "lam", "gamma"),
+    [pytest.param(0.0, 0.0, 0.99, marks=pytest.mark.thorough), (0.5, 0.9, 0.8)],
 )
 def test_live_figure_shows_the_librarys_numbers(opened, name, sigma, lam, gamma):
     _, figure = opened

@@ -14,17 +14,24 @@ from gqlib.domains import boyan_chain
 from gqlib.domains.boyan_chain import triangles
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "boyan.json").read_text())["boyan"]
-ENDS = {"episodic_restart_on_absorption": "restart", "ergodic_chain_s14_to_s1_traces_not_reset": "jump"}
+ENDS = {
+    "episodic_restart_on_absorption": "restart",
+    "ergodic_chain_s14_to_s1_traces_not_reset": "jump",
+}
 
 
 def test_features_are_the_correctly_rounded_fractions():
     want = [[float(Fraction(entry)) for entry in row] for row in ORACLE["phi_exact"]]
     np.testing.assert_array_equal(triangles(14), want)
     np.testing.assert_allclose(triangles(14), ORACLE["phi"], atol=1e-15)
-    np.testing.assert_array_equal(triangles(13), ORACLE["boyan2002_13_states"]["phi_rows_state12_down_to_state0"])
+    np.testing.assert_array_equal(
+        triangles(13), ORACLE["boyan2002_13_states"]["phi_rows_state12_down_to_state0"]
+    )
 
 
-@pytest.mark.parametrize("row", ORACLE["A_b_M"], ids=lambda row: f"{row['case']}-{row['gamma']}-{row['lambda']}")
+@pytest.mark.parametrize(
+    "row", ORACLE["A_b_M"], ids=lambda row: f"{row['case']}-{row['gamma']}-{row['lambda']}"
+)
 @pytest.mark.parametrize("reading", ["literal", "expected", "stacked"])
 def test_reference_matrices(row, reading):
     problem = boyan_chain(gamma=row["gamma"], end=ENDS[row["case"]], reading=reading).problem
@@ -33,7 +40,9 @@ def test_reference_matrices(row, reading):
         np.testing.assert_allclose(problem.A(sigma, lam), row["A"], rtol=1e-11, atol=1e-12)
         np.testing.assert_allclose(problem.b(sigma, lam), row["b"], rtol=1e-11)
     np.testing.assert_allclose(problem.M, row["M"], rtol=1e-11, atol=1e-14)
-    assert problem.mspbe(np.zeros(4), 0.5, lam) == pytest.approx(row["MSPBE_half_at_theta_0"], rel=1e-10)
+    assert problem.mspbe(np.zeros(4), 0.5, lam) == pytest.approx(
+        row["MSPBE_half_at_theta_0"], rel=1e-10
+    )
     if row["theta_star"] is None:
         assert problem.rank_A(0.5, lam) == 3
     else:
@@ -41,7 +50,10 @@ def test_reference_matrices(row, reading):
 
 
 def test_zero_features_at_the_end_give_the_end_the_value_zero():
-    theta = {end: boyan_chain(terminal_features=end).problem.fixed_point(0.5, 0.0)[0] for end in ("printed", "zero")}
+    theta = {
+        end: boyan_chain(terminal_features=end).problem.fixed_point(0.5, 0.0)[0]
+        for end in ("printed", "zero")
+    }
     assert theta["printed"] == pytest.approx(-35.689, abs=1e-3)
     assert theta["zero"] == pytest.approx(-25.010, abs=1e-3)
 
@@ -72,7 +84,9 @@ def test_boyan_2002_is_solved_exactly_at_gamma_one():
     want = ORACLE["boyan2002_13_states"]
     chain = boyan_chain(states=13, gamma=1.0, terminal_features="zero")
     np.testing.assert_allclose(chain.truth, want["true_values_gamma1"], rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(chain.problem.fixed_point(1.0, 0.3), want["theta_star_gamma1"], atol=1e-9)
+    np.testing.assert_allclose(
+        chain.problem.fixed_point(1.0, 0.3), want["theta_star_gamma1"], atol=1e-9
+    )
 
 
 def test_visits_per_episode_are_exact():
@@ -96,7 +110,9 @@ def test_the_printed_chain_is_absorbed():
     cut = boyan_chain(end="absorb", episode_steps=20)
     per_state = cut.problem.xi.reshape(21, 14).sum(axis=0)
     np.testing.assert_allclose(
-        per_state, ORACLE["state_distributions"]["tdlearn_training_20_steps_per_episode"], rtol=1e-12
+        per_state,
+        ORACLE["state_distributions"]["tdlearn_training_20_steps_per_episode"],
+        rtol=1e-12,
     )
     assert cut.problem.rank_M == 4
     np.testing.assert_allclose(cut.truth.reshape(21, 14), np.tile(boyan_chain().truth, (21, 1)))

@@ -38,7 +38,10 @@ pytestmark = pytest.mark.slow
 
 # What axe-core finds in the theme's own parts and a style sheet cannot mend: (rule, what the part begins with), reason.
 THEME_FAULTS = {
-    ("region", '<div class="sidebar-primary-item">'): "the theme puts the book's title outside of its landmarks",
+    (
+        "region",
+        '<div class="sidebar-primary-item">',
+    ): "the theme puts the book's title outside of its landmarks",
 }
 
 
@@ -60,7 +63,9 @@ PROSE = """() => {
   return texts;
 }"""
 # TeX or MyST that was meant to become something else.
-RAW = re.compile(r"\$[^$\n]+\$|\\\(|\\\[|\\begin\{|\{(numref|eq|cite|ref|doc|prf:ref|func|class)[^}]*\}`|^:::|```")
+RAW = re.compile(
+    r"\$[^$\n]+\$|\\\(|\\\[|\\begin\{|\{(numref|eq|cite|ref|doc|prf:ref|func|class)[^}]*\}`|^:::|```"
+)
 UNRENDERED = """() => ({
   failed: document.querySelectorAll("mjx-merror, [data-mjx-error]").length,
   bare: [...document.querySelectorAll(".math")].filter((x) => !x.querySelector("mjx-container"))
@@ -102,7 +107,10 @@ THIN = """() => {
 def visit(book, context):
     """Notes on one page of the book, taken once."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    options = {"resultTypes": ["violations"], "preload": False}  # preloading would fetch, which file:// refuses
+    options = {
+        "resultTypes": ["violations"],
+        "preload": False,
+    }  # preloading would fetch, which file:// refuses
 
     @cache
     def notes(name):
@@ -115,8 +123,13 @@ def visit(book, context):
         found |= page.evaluate(UNRENDERED) | {"loose": page.evaluate(LOOSE)}
         page.set_viewport_size(PHONE)
         page.evaluate(OPEN)
-        found |= {"wide": page.evaluate("document.documentElement.scrollWidth"), "cut": page.evaluate(CUT)}
-        found["stuck"] = axe.run(page, options={**options, "runOnly": [SCROLLS]}).response["violations"]
+        found |= {
+            "wide": page.evaluate("document.documentElement.scrollWidth"),
+            "cut": page.evaluate(CUT),
+        }
+        found["stuck"] = axe.run(page, options={**options, "runOnly": [SCROLLS]}).response[
+            "violations"
+        ]
         page.set_viewport_size(DESK)
         page.evaluate(THIN)
         for theme in THEMES:
@@ -173,13 +186,19 @@ def test_what_scrolls_on_a_phone_can_be_moved_with_the_keyboard(visit, name):
 def beyond_the_theme(violation):
     """The violation without the parts that are listed as the theme's faults; None if nothing is left."""
     faults = [start for rule, start in THEME_FAULTS if rule == violation["id"]]
-    nodes = [node for node in violation["nodes"] if not any(node["html"].startswith(start) for start in faults)]
+    nodes = [
+        node
+        for node in violation["nodes"]
+        if not any(node["html"].startswith(start) for start in faults)
+    ]
     return {**violation, "nodes": nodes} if nodes else None
 
 
 def describe(violation):
     nodes = [f"{node['target'][-1]}: {node['html'][:160]}" for node in violation["nodes"][:5]]
-    return f"{violation['id']}: {violation['help']} ({len(violation['nodes'])})\n  " + "\n  ".join(nodes)
+    return f"{violation['id']}: {violation['help']} ({len(violation['nodes'])})\n  " + "\n  ".join(
+        nodes
+    )
 
 
 @needs_browser
@@ -228,19 +247,29 @@ def test_links_anchors_and_files_resolve(book, parsed):
     for path, page in parsed.items():
         for target in [*page.links, *page.files]:
             parts = urlsplit(target)
-            if parts.scheme in ("data", "mailto") or (parts.scheme == "https" and target in page.links):
+            if parts.scheme in ("data", "mailto") or (
+                parts.scheme == "https" and target in page.links
+            ):
                 continue
             where = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             inside = where.is_relative_to(book.resolve()) and where.is_file()
             anchor = unquote(parts.fragment)
-            if parts.scheme or not inside or (anchor and where in parsed and anchor not in parsed[where].ids):
+            if (
+                parts.scheme
+                or not inside
+                or (anchor and where in parsed and anchor not in parsed[where].ids)
+            ):
                 broken.append(f"{path.name} → {target}")
     assert broken == []
 
 
 def test_every_image_has_a_description(parsed):
-    bare = [f"{path.name}: {image.get('src')}" for path, page in parsed.items() for image in page.images
-            if not (image.get("alt") or "").strip() or re.search(r"\.(png|svg)$", image["alt"])]
+    bare = [
+        f"{path.name}: {image.get('src')}"
+        for path, page in parsed.items()
+        for image in page.images
+        if not (image.get("alt") or "").strip() or re.search(r"\.(png|svg)$", image["alt"])
+    ]
     assert bare == []
 
 
@@ -250,14 +279,20 @@ def test_every_image_has_a_description(parsed):
 @needs_browser
 @pytest.mark.parametrize("name", CHAPTERS[1:4])
 def test_search_finds_a_chapter_by_a_word_of_its_title(book, context, name):
-    title = re.search(r"<title>(.*?) &#8212;", (book / f"{name}.html").read_text(encoding="utf-8")).group(1)
+    title = re.search(
+        r"<title>(.*?) &#8212;", (book / f"{name}.html").read_text(encoding="utf-8")
+    ).group(1)
     word = max(re.findall(r"[A-Za-z]+", title), key=len)
     page = context.new_page()
     errors, _ = listen(page)
     page.goto((book / "search.html").as_uri() + f"?q={word}")
     page.wait_for_selector("#search-results li a")
-    page.wait_for_function("() => !document.querySelector('#search-progress')?.textContent.includes('Searching')")
-    found = page.eval_on_selector_all("#search-results li a", "links => links.map(a => a.getAttribute('href'))")
+    page.wait_for_function(
+        "() => !document.querySelector('#search-progress')?.textContent.includes('Searching')"
+    )
+    found = page.eval_on_selector_all(
+        "#search-results li a", "links => links.map(a => a.getAttribute('href'))"
+    )
     page.close()
     assert any(link.startswith(f"{name}.html") for link in found), (word, found)
     assert errors == []
@@ -293,7 +328,9 @@ def test_search_says_when_it_finds_nothing(book, context):
 def page_of(book, name):
     """The page that holds the live figure; one of them is on the first page and in its chapter."""
     mark = f'data-explorable="{name}"'
-    pages = [path for path in sorted(book.glob("*.html")) if mark in path.read_text(encoding="utf-8")]
+    pages = [
+        path for path in sorted(book.glob("*.html")) if mark in path.read_text(encoding="utf-8")
+    ]
     chapters = [path for path in pages if path.name != "index.html"]
     assert len(chapters) == 1, f"{name} is on {[path.name for path in pages]}"
     return chapters[0]
@@ -320,13 +357,16 @@ def live(opened):
 
     def open_figure(name):
         page = opened(name)
-        page.evaluate("""name => {
+        page.evaluate(
+            """name => {
           for (const input of document.querySelectorAll(`.gq-live[data-explorable="${name}"] :is(input, select)`)) {
             if (input.type === "range") input.value = input.defaultValue;
             else input.selectedIndex = 0;
             input.dispatchEvent(new Event(input.type === "range" ? "input" : "change"));
           }
-        }""", name)
+        }""",
+            name,
+        )
         figure = page.locator(f'.gq-live[data-explorable="{name}"]')
         figure.scroll_into_view_if_needed()
         return page, figure
@@ -344,20 +384,25 @@ def verdict(figure):
 
 @needs_browser
 @pytest.mark.parametrize("reading", ["continuing", "bootstrap", "terminal"])
-@pytest.mark.parametrize(("sigma", "lam", "gamma"), [(0.0, 0.0, 0.9), (0.3, 0.5, 0.9), (1.0, 0.99, 0.99)])
+@pytest.mark.parametrize(
+    ("sigma", "lam", "gamma"), [(0.0, 0.0, 0.9), (0.3, 0.5, 0.9), (1.0, 0.99, 0.99)]
+)
 def test_two_state_shows_the_librarys_numbers(live, reading, sigma, lam, gamma):
     _, figure = live("two-state")
     figure.locator("select").select_option(reading)
     put(figure, sigma=sigma, lam=lam, gamma=gamma)
     matrix = two_state(gamma, reading).problem.A(sigma, lam)
-    assert four_digits(numbers(figure, "eigenvalues"), np.sort(np.linalg.eigvals(matrix).real)[::-1])
+    assert four_digits(
+        numbers(figure, "eigenvalues"), np.sort(np.linalg.eigvals(matrix).real)[::-1]
+    )
     assert four_digits(numbers(figure, "theta"), expm(20.0 * matrix) @ [2.0, 0.0])
     assert verdict(figure) == ("stable" if spectral_abscissa(matrix) < 0 else "unstable")
 
 
 @needs_browser
 @pytest.mark.parametrize(
-    ("sigma", "lam", "gamma", "n"), [(0.5, 0.0, 0.9, 1), (0.25, 0.8, 0.5, 100), (1.0, 1.0, 0.99, 10)]
+    ("sigma", "lam", "gamma", "n"),
+    [(0.5, 0.0, 0.9, 1), (0.25, 0.8, 0.5, 100), (1.0, 1.0, 0.99, 10)],
 )
 def test_bias_variance_shows_the_librarys_numbers(live, sigma, lam, gamma, n):
     _, figure = live("bias-variance")
@@ -367,14 +412,17 @@ def test_bias_variance_shows_the_librarys_numbers(live, sigma, lam, gamma, n):
     mdp = explore.small_mdp(gamma)
     mu, pi = np.array(explore.COIN), np.array(explore.KEEP)
     gap = (mdp.q((1 - sigma) * pi + sigma * mu) - mdp.q(pi)).ravel()
-    assert four_digits(numbers(figure, "bias"), np.sqrt((gap**2).mean()))  # by the coin all pairs are equally likely
+    assert four_digits(
+        numbers(figure, "bias"), np.sqrt((gap**2).mean())
+    )  # by the coin all pairs are equally likely
     assert four_digits(numbers(figure, "deviation"), math.sqrt(variance / n))
     assert four_digits(numbers(figure, "total"), math.sqrt(bias + variance / n))
 
 
 @needs_browser
 @pytest.mark.parametrize(
-    ("sigma", "lam", "gamma", "exponent"), [(0.0, 0.0, 0.99, -1.0), (0.0, 0.0, 0.99, -0.8), (0.5, 0.5, 0.9, 0.5)]
+    ("sigma", "lam", "gamma", "exponent"),
+    [(0.0, 0.0, 0.99, -1.0), (0.0, 0.0, 0.99, -0.8), (0.5, 0.5, 0.9, 0.5)],
 )
 def test_time_scales_shows_the_librarys_numbers(live, sigma, lam, gamma, exponent):
     _, figure = live("time-scales")
@@ -385,7 +433,9 @@ def test_time_scales_shows_the_librarys_numbers(live, sigma, lam, gamma, exponen
 
 
 @needs_browser
-@pytest.mark.parametrize(("share", "cells", "n"), [(42.2, 6, 49), (42.2, 1, 49), (80.0, 6, 9), (0.0, 2, 20)])
+@pytest.mark.parametrize(
+    ("share", "cells", "n"), [(42.2, 6, 49), (42.2, 1, 49), (80.0, 6, 9), (0.0, 2, 20)]
+)
 def test_cases_under_the_null_show_the_librarys_numbers(book, live, share, cells, n):
     assert page_of(book, "null").name == "overall.html"
     _, figure = live("null")
@@ -412,7 +462,11 @@ def centre(handle):
 
 
 def output(figure, name):
-    return float(figure.locator(f'.gq-slider:has(input[data-name="{name}"]) output').inner_text().replace("−", "-"))
+    return float(
+        figure.locator(f'.gq-slider:has(input[data-name="{name}"]) output')
+        .inner_text()
+        .replace("−", "-")
+    )
 
 
 @needs_browser
@@ -449,9 +503,14 @@ def test_the_point_follows_a_finger(live, context):
     before = output(figure, "sigma")
     x, y = centre(figure.locator(".gq-handle"))
     touch = context.new_cdp_session(page)
-    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    touch.send(
+        "Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]}
+    )
     for far in (10, 30, 50):
-        touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x + far, "y": y}]})
+        touch.send(
+            "Input.dispatchTouchEvent",
+            {"type": "touchMove", "touchPoints": [{"x": x + far, "y": y}]},
+        )
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     assert output(figure, "sigma") > before + 0.05
 
@@ -509,7 +568,9 @@ def test_live_figure_has_contrast(live, name, theme):
 # ---------------------------------------------------------------- the tests' own eyes
 
 
-@pytest.mark.parametrize("text", ["so $x^2$ is", r"\begin{aligned}", "see {numref}`fig-x`", r"\(x\)"])
+@pytest.mark.parametrize(
+    "text", ["so $x^2$ is", r"\begin{aligned}", "see {numref}`fig-x`", r"\(x\)"]
+)
 def test_raw_tex_and_myst_would_be_seen(text):
     assert RAW.search(text)
 

@@ -27,7 +27,9 @@ def test_what_is_shown_counts_whichever_are_fewer():
     assert planned(None, 7, None)[1] == planned(7, None, None)[1] == 7
 
 
-@pytest.mark.parametrize(("answer", "stops"), [(True, True), (False, False), (None, False), (1, False), ("yes", False)])
+@pytest.mark.parametrize(
+    ("answer", "stops"), [(True, True), (False, False), (None, False), (1, False), ("yes", False)]
+)
 def test_only_true_asks_to_stop(answer, stops):
     seen = []
     budget = Budget(1, 1, lambda *episode: seen.append(episode) or answer)
@@ -39,7 +41,12 @@ def test_only_true_asks_to_stop(answer, stops):
 @pytest.mark.parametrize(
     ("episodes", "steps", "callback", "message"),
     [
-        (None, None, None, "episodes is None, and so is steps; one of them should say when to stop"),
+        (
+            None,
+            None,
+            None,
+            "episodes is None, and so is steps; one of them should say when to stop",
+        ),
         (0, None, None, "episodes is 0"),
         (None, 0, None, "steps is 0"),
         (1, None, 5, "callback is 5"),

@@ -28,7 +28,10 @@ from gqlib.domains.cart_pole import (
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "cart_pole.json").read_text())["cart_pole"]
 AT_95 = ORACLE["gamma_0.95"]
 SETTINGS = {"off_policy behaviour var .01 target var .001": "off", "on_policy action var 0": "on"}
-FEATURES = {"(1,s1^2..s4^2)": "printed", "(s1^2..s4^2) [tdlearn squared_diag, unnormalised]": "squares"}
+FEATURES = {
+    "(1,s1^2..s4^2)": "printed",
+    "(s1^2..s4^2) [tdlearn squared_diag, unnormalised]": "squares",
+}
 
 
 def test_dynamics_of_the_public_code():
@@ -64,10 +67,14 @@ def test_stationary_covariance_and_value_constant(variance):
 @pytest.mark.parametrize(("policy", "variance"), [("off", "0.001"), ("on", "0")])
 def test_true_value_is_the_quadratic_of_the_riccati_equation(policy, variance):
     truth = cart_pole(policy=policy).truth
-    want = AT_95["by_action_noise_variance"][variance]["V_constant_b_for_policy_with_this_action_variance"]
+    want = AT_95["by_action_noise_variance"][variance][
+        "V_constant_b_for_policy_with_this_action_variance"
+    ]
     assert truth[0] == pytest.approx(want, rel=1e-10)
     matrix = np.array(AT_95["P (V = s'Ps + b)"])
-    np.testing.assert_allclose(truth[1:], [matrix[i, j] * (1 + (i != j)) for i, j in PAIRS], rtol=1e-10)
+    np.testing.assert_allclose(
+        truth[1:], [matrix[i, j] * (1 + (i != j)) for i, j in PAIRS], rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +92,9 @@ def test_reference_moments(row):
         np.testing.assert_allclose(problem.b(sigma, lam), row["b"], rtol=1e-10)
         np.testing.assert_allclose(problem.M, row["M"], rtol=1e-10)
         np.testing.assert_allclose(problem.fixed_point(sigma, lam), row["theta_star"], rtol=1e-10)
-        assert problem.mspbe(np.zeros(problem.d), sigma, lam) == pytest.approx(row["MSPBE_half_at_theta_0"], rel=1e-10)
+        assert problem.mspbe(np.zeros(problem.d), sigma, lam) == pytest.approx(
+            row["MSPBE_half_at_theta_0"], rel=1e-10
+        )
     if row["sigma"] == 1.0:
         literal = cart_pole(reading="literal", **options).problem
         for sigma in (0.0, 0.37, 1.0):
@@ -97,7 +106,9 @@ def test_public_features_are_scaled_squares_with_the_same_fixed_point():
     scale = public.walker.scale
     assert scale.shape == (4,)
     np.testing.assert_allclose(
-        public.problem.fixed_point(0.5, 0.5) / scale, squares.problem.fixed_point(0.5, 0.5), rtol=1e-9
+        public.problem.fixed_point(0.5, 0.5) / scale,
+        squares.problem.fixed_point(0.5, 0.5),
+        rtol=1e-9,
     )
     # scaled by the deviation under the behaviour: every feature has variance one
     m, mean = public.problem.M, public.problem.xi[0] @ public.problem.features
@@ -134,7 +145,9 @@ def test_a_learner_sees_the_walk_of_the_linear_system(start, skipped, features, 
         state = F @ state + G * action + np.array([0.0, 0.0, 0.0, NOISE_DEVIATION * w])
         states.append(state)
     states = np.array(states[skipped:])
-    phi = np.column_stack([np.ones((7, int(features == "printed"))), states**2 / pole.walker.scale[-4:]])
+    phi = np.column_stack(
+        [np.ones((7, int(features == "printed"))), states**2 / pole.walker.scale[-4:]]
+    )
     np.testing.assert_allclose(seen.phi, phi[:-1], rtol=1e-9)
     np.testing.assert_allclose(seen.phi_next, phi[1:], rtol=1e-9)
     np.testing.assert_allclose(seen.reward, -np.array(costs[skipped:]), rtol=1e-9)

@@ -44,7 +44,9 @@ def test_a_path_follows_its_numbers(draws, path):
 def test_rounding_in_a_row_is_no_restart():
     below = np.nextafter(1.0, 0.0)
     chain = np.array([[0.0, 1.0 - 1e-12], [1.0, 0.0]])
-    assert sample_chain(chain, np.array([1.0, 0.0]), 1, Written([[0.0, 0.0], [below, 0.0]])).tolist() == [0, 1]
+    assert sample_chain(
+        chain, np.array([1.0, 0.0]), 1, Written([[0.0, 0.0], [below, 0.0]])
+    ).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("reading", ["expected", "literal"])
@@ -60,4 +62,6 @@ def test_the_cart_moves_by_the_matrices_of_its_model(reading):
         np.testing.assert_allclose(means[k], F @ s + G * (walker.gain @ s), rtol=1e-12)
         moved = F @ s + G * action + np.array([0.0, 0.0, 0.0, NOISE_DEVIATION * w])
         np.testing.assert_allclose(states[k + 1], moved, rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(rewards[k], -(s @ np.diag(STATE_COST) @ s + ACTION_COST * action**2), rtol=1e-12)
+        np.testing.assert_allclose(
+            rewards[k], -(s @ np.diag(STATE_COST) @ s + ACTION_COST * action**2), rtol=1e-12
+        )

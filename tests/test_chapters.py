@@ -18,7 +18,8 @@ CHAPTERS = sorted(
 GRADES = ["Routine", "Harder", "Research"]
 EXERCISE = re.compile(r"```\{exercise\} [^\n]+\n:label: (?P<label>\S+)\n+\*(?P<grade>\w+)\.\* \S")
 SOLUTION = re.compile(
-    r"```\{solution-start\} (?P<label>\S+)\n:class: dropdown\n```(?P<body>.+?)```\{solution-end\}", re.DOTALL
+    r"```\{solution-start\} (?P<label>\S+)\n:class: dropdown\n```(?P<body>.+?)```\{solution-end\}",
+    re.DOTALL,
 )
 
 # Two questions and two answers, the answers folded.
@@ -69,7 +70,9 @@ def test_a_section_asks_two_quick_questions_and_folds_the_answers(path):
         for title, _, text in (section.partition("\n") for section in sections)
         if not title.endswith("(for referees)")
         and not title.startswith("Verdict")
-        and not any(len(re.findall(r"^\d\. ", box, re.MULTILINE)) >= 4 for box in CHECKS.findall(text))
+        and not any(
+            len(re.findall(r"^\d\. ", box, re.MULTILINE)) >= 4 for box in CHECKS.findall(text)
+        )
     ]
     assert without == []
 
@@ -101,7 +104,8 @@ def test_what_is_printed_keeps_its_columns(path):
     wide = [
         line
         for cell in nbformat.read(path.with_suffix(".ipynb"), as_version=4).cells
-        if cell.cell_type == "code" and not {"remove-cell", "remove-output"} & set(cell.metadata.get("tags", []))
+        if cell.cell_type == "code"
+        and not {"remove-cell", "remove-output"} & set(cell.metadata.get("tags", []))
         for output in cell.outputs
         for line in output.get("text", "").splitlines()
         if len(line.rstrip()) > 88 and not line.startswith(tuple(LONG))

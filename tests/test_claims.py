@@ -52,7 +52,9 @@ def test_evidence_exists(claim):
 def test_every_numbered_object_of_the_paper_is_covered():
     covered = {item for claim in CLAIMS for item in claim.items}
     assert set(NUMBERED_ITEMS) - covered == set()
-    assert covered - set(NUMBERED_ITEMS) == set(), "the register names objects that the paper does not have"
+    assert covered - set(NUMBERED_ITEMS) == set(), (
+        "the register names objects that the paper does not have"
+    )
 
 
 def test_what_the_successor_says_is_kept_apart():
@@ -68,7 +70,9 @@ def test_what_the_successor_says_is_kept_apart():
 
 def test_the_command_prints_the_successors_entries_when_asked(capsys):
     main(["claims", "--source", "successor", "--json"])
-    assert [claim["id"] for claim in json.loads(capsys.readouterr().out)] == [claim.id for claim in SUCCESSOR]
+    assert [claim["id"] for claim in json.loads(capsys.readouterr().out)] == [
+        claim.id for claim in SUCCESSOR
+    ]
     assert main(["claims", "--source", "rumour"]) == 2
     assert "source is 'rumour'" in capsys.readouterr().err
 
@@ -91,7 +95,9 @@ def test_one_thought_has_one_verdict():
 
 def test_negative_verdicts_and_changed_hypotheses_have_a_defence_of_one_sentence():
     judged = [claim for claim in CLAIMS if not claim.repeats]
-    severe = [c for c in judged if c.verdict in ("refuted", "not reproduced") or c.weight == "hypothesis"]
+    severe = [
+        c for c in judged if c.verdict in ("refuted", "not reproduced") or c.weight == "hypothesis"
+    ]
     assert len(severe) >= 4
     for claim in severe:
         assert 8 <= len(claim.defence.split()) <= 70, claim.id
@@ -107,7 +113,12 @@ def test_the_table_names_places_as_a_reader_would():
 def test_the_table_begins_with_its_head_and_links_only_where_asked():
     claims = load_claims()[:3]
     plain, linked = render(claims), render(claims, links=True)
-    assert plain.splitlines()[:2] == ["| where | what the paper says, *and what holds* | shown in |", "|---|---|---|"]
+    assert plain.splitlines()[:2] == [
+        "| where | what the paper says, *and what holds* | shown in |",
+        "|---|---|---|",
+    ]
     assert plain == render(claims, links=False, verdicts=False)
     assert "](#" not in plain
-    assert linked.count("](#") == sum(len({chapter for chapter, _ in claim.cells}) for claim in claims)
+    assert linked.count("](#") == sum(
+        len({chapter for chapter, _ in claim.cells}) for claim in claims
+    )

@@ -44,8 +44,12 @@ def slow() -> object:
 
 def car() -> object:
     """Learning curves of the car, in a moment."""
-    settings = control_grid([{"sigma": 0.0}, {"sigma": 1.0}], alpha=(0.001, 0.002), episodes=(3,), max_steps=(50,))
-    return control_experiment("fig4", "Figure 4", settings, runs=2, runs_per_task=2, summary="control with spread")
+    settings = control_grid(
+        [{"sigma": 0.0}, {"sigma": 1.0}], alpha=(0.001, 0.002), episodes=(3,), max_steps=(50,)
+    )
+    return control_experiment(
+        "fig4", "Figure 4", settings, runs=2, runs_per_task=2, summary="control with spread"
+    )
 
 
 def tables() -> object:
@@ -76,7 +80,9 @@ def run(*arguments: str) -> int:
         return int(stop.code or 0)
 
 
-def test_reproduce_writes_the_result_and_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reproduce_writes_the_result_and_says_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("reproduce", "fig2", "--workers", "1", "--out", str(tmp_path)) == 0
     told = capsys.readouterr()
     assert told.err == ""
@@ -99,10 +105,14 @@ def test_reproduce_says_how_much_and_how_long_before_it_takes_long(
     assert third.endswith("for the other 4 tasks, measured on the first 5")
 
 
-def test_more_runs_add_to_those_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_runs_add_to_those_that_are_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`--runs 1`, then `--runs 2`."""
     for runs, computed, found in (("1", 3, 0), ("2", 3, 3), ("1", 0, 3), ("2", 0, 6)):
-        assert run("reproduce", "fig2", "--runs", runs, "--workers", "1", "--out", str(tmp_path)) == 0
+        assert (
+            run("reproduce", "fig2", "--runs", runs, "--workers", "1", "--out", str(tmp_path)) == 0
+        )
         assert f"{computed} tasks computed, {found} found" in capsys.readouterr().out
 
 
@@ -121,11 +131,15 @@ def test_table_2_is_printed_with_labels_beside_that_of_the_paper(
     for row in rows:
         assert sum(map(float, row[-3:])) == pytest.approx(100.0, abs=0.15)
     # With one σ there are no cases to count: the plain report instead.
-    assert run("reproduce", "table2", "--sigma", "0.5", "--workers", "1", "--out", str(tmp_path)) == 0
+    assert (
+        run("reproduce", "table2", "--sigma", "0.5", "--workers", "1", "--out", str(tmp_path)) == 0
+    )
     assert "steps per episode" in capsys.readouterr().out
 
 
-def test_fields_are_changed_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fields_are_changed_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     line = ["reproduce", "fig4", "--workers", "1", "--out", str(tmp_path), "--runs", "1"]
     assert run(*line, "--lam", "0.5,0.9", "--sigma", "1", "--set", "target=epsilon-greedy") == 0
     path = tmp_path / "fig4-runs1-lam0.5_0.9-sigma1-targetepsilon-greedy.npz"
@@ -142,8 +156,24 @@ def test_fields_are_changed_from_the_command_line(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("study", ["test_cli:A_STUDY", "test_cli:small"])
-def test_an_experiment_of_ones_own_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], study: str) -> None:
-    assert run("run", study, "--workers", "1", "--runs", "3", "--set", "length=2", "--out", str(tmp_path)) == 0
+def test_an_experiment_of_ones_own_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], study: str
+) -> None:
+    assert (
+        run(
+            "run",
+            study,
+            "--workers",
+            "1",
+            "--runs",
+            "3",
+            "--set",
+            "length=2",
+            "--out",
+            str(tmp_path),
+        )
+        == 0
+    )
     told = r"^variables of the result: run_index, values; dimensions: setting \([23]\), run \(3\), values_1 \(2\)$"
     assert re.search(told, capsys.readouterr().out, re.MULTILINE)
     assert load_results(tmp_path / "toy-runs3-length2.npz")["values"].shape[1:] == (3, 2)
@@ -164,8 +194,17 @@ def test_a_study_in_the_current_directory_is_found_and_so_by_workers(tmp_path: P
         "    return {'score': scores, 'diverged': scores > 0.9}\n"
         "study = Experiment('mine', 'My study', 'my_study:runs', (Mine(), Mine(0.2)), 6, 1, '1', runs_per_task=2)\n"
     )
-    command = ["-c", "import sys, gqlib.cli; sys.exit(gqlib.cli.main())", "run", "my_study:study", "--workers", "2"]
-    done = subprocess.run([sys.executable, "-P", *command], cwd=tmp_path, env=paths(), capture_output=True, text=True)
+    command = [
+        "-c",
+        "import sys, gqlib.cli; sys.exit(gqlib.cli.main())",
+        "run",
+        "my_study:study",
+        "--workers",
+        "2",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-P", *command], cwd=tmp_path, env=paths(), capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert "1 of 2 settings have runs that diverged: alpha 0.2\n" in done.stdout
     result = load_results(tmp_path / "results" / "mine.npz")
@@ -182,7 +221,8 @@ def test_a_result_is_exported_and_drawn(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     assert run("export", "fig4", "--where", "alpha=0.001", *place) == 0
     assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == [
-        str(tmp_path / f"fig4-alpha0.001-{dims}.csv") for dims in ("run", "quantile-episode", "episode")
+        str(tmp_path / f"fig4-alpha0.001-{dims}.csv")
+        for dims in ("run", "quantile-episode", "episode")
     ]
     rows = (tmp_path / "fig4-alpha0.001-episode.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 3
@@ -192,7 +232,10 @@ def test_a_result_is_exported_and_drawn(tmp_path: Path, capsys: pytest.CaptureFi
     assert len((tmp_path / "fig4-episode.csv").read_text().splitlines()) == 1 + 4 * 3
     assert run("plot", "fig4", *place) == 0
     assert (tmp_path / "fig4.png").read_bytes().startswith(b"\x89PNG")
-    assert run("plot", "fig4", "--variable", "capped", "--save", str(tmp_path / "cut.svg"), *place) == 0
+    assert (
+        run("plot", "fig4", "--variable", "capped", "--save", str(tmp_path / "cut.svg"), *place)
+        == 0
+    )
     assert "<svg" in (tmp_path / "cut.svg").read_text()
 
 
@@ -203,11 +246,18 @@ def test_what_parquet_and_netcdf_need_is_said(
     assert run("reproduce", "fig4", "--workers", "1", "--out", str(tmp_path)) == 0
     capsys.readouterr()
     assert run("export", "fig4", "--parquet", "--out", str(tmp_path)) == 2
-    assert capsys.readouterr().err == "gq: error: Parquet needs the package pyarrow: python -m pip install pyarrow\n"
+    assert (
+        capsys.readouterr().err
+        == "gq: error: Parquet needs the package pyarrow: python -m pip install pyarrow\n"
+    )
     assert not list(tmp_path.glob("*.parquet"))
-    assert run("export", "fig4", "--parquet", "--csv", "--out", str(tmp_path)) == 2  # what can be written is
+    assert (
+        run("export", "fig4", "--parquet", "--csv", "--out", str(tmp_path)) == 2
+    )  # what can be written is
     told = capsys.readouterr()
-    assert told.err == "gq: error: Parquet needs the package pyarrow: python -m pip install pyarrow\n"
+    assert (
+        told.err == "gq: error: Parquet needs the package pyarrow: python -m pip install pyarrow\n"
+    )
     assert [line.split()[2] for line in told.out.splitlines()] == [
         str(tmp_path / f"fig4-{dims}.csv") for dims in ("run", "quantile-episode", "episode")
     ]
@@ -227,7 +277,10 @@ def test_without_matplotlib_gq_plot_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert run("plot", "x") == 2
-    assert capsys.readouterr().err == "gq: error: this needs the package matplotlib: install gqlib[plot]\n"
+    assert (
+        capsys.readouterr().err
+        == "gq: error: this needs the package matplotlib: install gqlib[plot]\n"
+    )
 
 
 @pytest.mark.slow
@@ -238,12 +291,20 @@ def test_without_matplotlib_gq_plot_says_what_to_install(
         ("sympy", "symbolic", "import gqlib.symbolic"),
         ("gymnasium", "gym", "from gqlib.control.gym import features_of; features_of(None)"),
         ("gymnasium", "gym", "from gqlib.control.gym import _spaces; _spaces(None)"),
-        ("distributed", "cluster", "gqlib.cli.main(['reproduce', 'fig2', '--dask', 'local', '--out', sys.argv[1]])"),
+        (
+            "distributed",
+            "cluster",
+            "gqlib.cli.main(['reproduce', 'fig2', '--dask', 'local', '--out', sys.argv[1]])",
+        ),
     ],
 )
-def test_a_missing_extra_says_what_to_install(tmp_path: Path, package: str, extra: str, act: str) -> None:
+def test_a_missing_extra_says_what_to_install(
+    tmp_path: Path, package: str, extra: str, act: str
+) -> None:
     code = f"import sys, gqlib.cli; sys.modules[{package!r}] = None; {act}"
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=paths(), capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], env=paths(), capture_output=True, text=True
+    )
     assert f"needs the package {package}: install gqlib[{extra}]" in done.stderr.splitlines()[-1]
 
 
@@ -265,10 +326,16 @@ def test_another_number_of_runs_does_not_touch_the_committed_file(tmp_path: Path
     [
         (("reproduce",), "required"),
         (("reproduce", "fig2", "--set", "scale"), "'scale' is not NAME=VALUE"),
-        (("reproduce", "fig2", "--set", "shape=3"), "shape is no field of Toy; it should be one of scale, length"),
+        (
+            ("reproduce", "fig2", "--set", "shape=3"),
+            "shape is no field of Toy; it should be one of scale, length",
+        ),
         (("reproduce", "fig2", "--lam", "0.5"), "lam is no field of Toy"),
         (("reproduce", "fig4", "--lam", "2"), "lam is 2"),
-        (("reproduce", "fig2", "--set", "scale=1", "--set", "scale=2"), "a field is set twice; several values should"),
+        (
+            ("reproduce", "fig2", "--set", "scale=1", "--set", "scale=2"),
+            "a field is set twice; several values should",
+        ),
         (("reproduce", "fig4", "--set", "lam=" + "[" * 100_000), "lam is '[[[["),
         (("run", "no_module:study"), "no_module"),
         (("run", "..:study"), "cannot find '..:study'"),
@@ -307,7 +374,9 @@ def test_errors_are_one_line_and_exit_code_2(
     assert not (tmp_path / "results").exists()
 
 
-def test_an_output_that_cannot_be_made_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_that_cannot_be_made_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("")
     assert run("reproduce", "fig2", "--out", str(tmp_path / "file")) == 2
     assert "cannot make the directory" in capsys.readouterr().err
@@ -319,10 +388,14 @@ def test_a_scheduler_that_is_not_there_is_one_line(
 ) -> None:
     monkeypatch.setattr("gqlib.sweeps.workers._CONNECT_TIMEOUT", "1s")
     assert run("reproduce", "fig2", "--dask", "tcp://127.0.0.1:9", "--out", str(tmp_path)) == 2
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err.splitlines()[-1]
+    assert (
+        "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err.splitlines()[-1]
+    )
 
 
-def test_the_command_alone_shows_its_usage_and_knows_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_alone_shows_its_usage_and_knows_its_version(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run() == 0
     told = capsys.readouterr().out
     assert told.startswith("usage: gq")
@@ -333,9 +406,18 @@ def test_the_command_alone_shows_its_usage_and_knows_its_version(capsys: pytest.
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), *((name,) for name in ("reproduce", "run", "plot", "export", "manifest", "claims", "bench"))]
+    "arguments",
+    [
+        (),
+        *(
+            (name,)
+            for name in ("reproduce", "run", "plot", "export", "manifest", "claims", "bench")
+        ),
+    ],
 )
-def test_help_is_there_for_every_command(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_there_for_every_command(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(*arguments, "--help") == 0
     assert capsys.readouterr().out.startswith("usage: gq")
 
@@ -346,12 +428,16 @@ def test_claims_lists_the_register_with_its_counts(capsys: pytest.CaptureFixture
 
     assert run("claims") == 0
     *paragraphs, counts = capsys.readouterr().out.split("\n\n")
-    assert [paragraph.split(":")[0] for paragraph in paragraphs] == [claim.id for claim in load_claims()]
+    assert [paragraph.split(":")[0] for paragraph in paragraphs] == [
+        claim.id for claim in load_claims()
+    ]
     counted = sum(claim.verdict == "verified" and not claim.repeats for claim in load_claims())
     assert counts.startswith(f"{counted} verified, ")
 
 
-def test_a_claim_is_told_with_what_holds_and_what_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_claim_is_told_with_what_holds_and_what_shows_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     from gqlib.claims import load_claims
 
     (theorem,) = [claim for claim in load_claims() if claim.id == "theorem-1"]
@@ -384,11 +470,15 @@ def test_claims_are_filtered_and_written_as_json(capsys: pytest.CaptureFixture[s
     places = {place for claim in load_claims() if claim.id in found for place in claim.sections}
     assert places > {"Section 4", "Section 4.3"}
     assert 0 < len(claims_told(capsys, "--section", "4.3")) < len(fourth) < len(everything)
-    assert claims_told(capsys, "--section", "convergence analysis") == claims_told(capsys, "--section", "Section 4.3")
+    assert claims_told(capsys, "--section", "convergence analysis") == claims_told(
+        capsys, "--section", "Section 4.3"
+    )
     both = claims_told(capsys, "MARTINGALE", "iterates")
     assert both
     for claim in both:
-        assert {"martingale", "iterates"} <= {word for word in ("martingale", "iterates") if word in str(claim).lower()}
+        assert {"martingale", "iterates"} <= {
+            word for word in ("martingale", "iterates") if word in str(claim).lower()
+        }
     assert claims_told(capsys, "no such word") == []
     assert run("claims", "no such word") == 0
     assert capsys.readouterr().out == "no claim\n"
@@ -399,7 +489,9 @@ def test_a_terminal_without_greek_letters_gets_their_names() -> None:
     code = "import sys, gqlib.cli; sys.exit(gqlib.cli.main())"
     for arguments in (("claims",), ("reproduce", "--help")):
         done = subprocess.run(
-            [sys.executable, "-c", code, *arguments], env=paths() | {"PYTHONIOENCODING": "cp1252"}, capture_output=True
+            [sys.executable, "-c", code, *arguments],
+            env=paths() | {"PYTHONIOENCODING": "cp1252"},
+            capture_output=True,
         )
         assert (done.returncode, done.stderr) == (0, b"")
         assert b"lambda" in done.stdout
@@ -426,16 +518,23 @@ def test_the_benchmark_gets_its_options_and_gives_its_code(monkeypatch: pytest.M
 
         monkeypatch.setattr(f"gqlib.bench.{name}.write_{name}", write)
     assert run("bench", "--costs", "a.json", "--peers", "b.json", "--repeats", "3") == 0
-    assert called[2:] == [("costs", Path("a.json"), 3, Printer), ("peers", Path("b.json"), 3, Printer)]
+    assert called[2:] == [
+        ("costs", Path("a.json"), 3, Printer),
+        ("peers", Path("b.json"), 3, Printer),
+    ]
 
 
 @pytest.mark.parametrize("option", ["--costs", "--peers"])
 @pytest.mark.parametrize("place", [".", "file/x.json", "nowhere/x.json"])
-def test_bench_says_what_it_cannot_write_before_it_measures(option, place, tmp_path, monkeypatch, capsys) -> None:
+def test_bench_says_what_it_cannot_write_before_it_measures(
+    option, place, tmp_path, monkeypatch, capsys
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     for name in ("costs", "peers"):
-        monkeypatch.setattr(f"gqlib.bench.{name}.write_{name}", lambda *given: pytest.fail("it measured"))
+        monkeypatch.setattr(
+            f"gqlib.bench.{name}.write_{name}", lambda *given: pytest.fail("it measured")
+        )
     assert run("bench", option, place) == 2
     told = f"gq: error: FILE is {place!r}; it should be a file in a directory that is there\n"
     assert capsys.readouterr().err == told
@@ -462,7 +561,9 @@ def ended(process: subprocess.Popen[str]) -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]
+)
 def test_what_ends_a_command_leaves_a_store_to_resume_from_and_says_how(
     tmp_path: Path, workers: str, number: signal.Signals, code: int
 ) -> None:
@@ -482,11 +583,15 @@ def test_what_ends_a_command_leaves_a_store_to_resume_from_and_says_how(
         while len(list(store.glob("*.npz"))) < 3:
             assert process.poll() is None
             time.sleep(0.02)
-        os.killpg(process.pid, number)  # what terminals and batch systems do: to the command and to all its workers
+        os.killpg(
+            process.pid, number
+        )  # what terminals and batch systems do: to the command and to all its workers
         _, told = process.communicate(timeout=60)
     assert process.returncode == code
     assert told.count("\n") == 1
-    assert told.endswith(f"to resume: gq reproduce fig2 --workers {workers} --out '{tmp_path / 'an out'}'\n")
+    assert told.endswith(
+        f"to resume: gq reproduce fig2 --workers {workers} --out '{tmp_path / 'an out'}'\n"
+    )
     assert str(store) in told
     assert not list(store.glob(".partial-*"))
     assert 3 <= len(list(store.glob("*.npz"))) < 500
@@ -506,13 +611,21 @@ def failing(error: BaseException) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(KeyboardInterrupt(), 130), (cli._Terminated(), 143)], ids=["Ctrl-C", "SIGTERM"]
+    ("error", "code"),
+    [(KeyboardInterrupt(), 130), (cli._Terminated(), 143)],
+    ids=["Ctrl-C", "SIGTERM"],
 )
 def test_what_is_interrupted_says_how_to_resume_where_there_is_a_store(
-    error: BaseException, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    error: BaseException,
+    code: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cli, "_make", failing(error))
-    for line in (["reproduce", "fig2", "--out", "an out"], ["run", "test_cli:A_STUDY", "--out", "an out"]):
+    for line in (
+        ["reproduce", "fig2", "--out", "an out"],
+        ["run", "test_cli:A_STUDY", "--out", "an out"],
+    ):
         assert run(*line) == code
         again = " ".join(["gq", *line[:-1], "'an out'"])
         told = f"gq: interrupted; finished tasks are safe in an out/.store; to resume: {again}\n"
@@ -526,12 +639,16 @@ def test_sigterm_ends_a_command_and_means_afterwards_what_it_meant_before(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("gqlib.claims.load_claims", lambda **given: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(
+        "gqlib.claims.load_claims", lambda **given: os.kill(os.getpid(), signal.SIGTERM)
+    )
     assert run("claims") == 143
     assert signal.getsignal(signal.SIGTERM) is before
     codes: list[int] = []
     monkeypatch.setattr("gqlib.claims.load_claims", lambda **given: [])
-    other = threading.Thread(target=lambda: codes.append(run("claims")))  # where no signal can be caught
+    other = threading.Thread(
+        target=lambda: codes.append(run("claims"))
+    )  # where no signal can be caught
     other.start()
     other.join()
     assert codes == [0]
@@ -579,7 +696,10 @@ def test_streams_spell_what_they_have_no_letter_for(monkeypatch: pytest.MonkeyPa
     cli._spell_out()
     assert cli._spelt(UnicodeEncodeError("ascii", "aσbλc", 1, 2, "")) == ("sigma", 2)
     assert cli._spelt(UnicodeEncodeError("ascii", "aσbλc", 3, 4, "")) == ("lambda", 4)
-    assert cli._spelt(UnicodeEncodeError("ascii", "\x80\ue000", 0, 2, "")) == ("??", 2)  # letters without a name
+    assert cli._spelt(UnicodeEncodeError("ascii", "\x80\ue000", 0, 2, "")) == (
+        "??",
+        2,
+    )  # letters without a name
 
 
 @pytest.mark.parametrize(
@@ -603,9 +723,15 @@ def test_values_of_a_field_are_json_or_words_between_commas(text: str, values: l
 def test_a_number_and_a_pair_are_read_or_refused() -> None:
     assert [cli._whole(text) for text in ("1", "2", "007", "40")] == [1, 2, 7, 40]
     for text in ("", "0", "-1", "1.5", "x", "1 2"):
-        with pytest.raises(argparse.ArgumentTypeError, match=f"^{text!r} is not a whole number of at least 1$"):
+        with pytest.raises(
+            argparse.ArgumentTypeError, match=f"^{text!r} is not a whole number of at least 1$"
+        ):
             cli._whole(text)
-    assert [cli._pair(text) for text in ("a=b", "a=b=c", "a==")] == [("a", "b"), ("a", "b=c"), ("a", "=")]
+    assert [cli._pair(text) for text in ("a=b", "a=b=c", "a==")] == [
+        ("a", "b"),
+        ("a", "b=c"),
+        ("a", "="),
+    ]
     for text in ("", "a", "=b", "a=", "="):
         with pytest.raises(argparse.ArgumentTypeError, match=f"^{text!r} is not NAME=VALUE$"):
             cli._pair(text)
@@ -636,7 +762,9 @@ def test_errors_say_what_should_have_been(
     assert capsys.readouterr() == ("", told + "\n")
 
 
-def test_a_study_is_looked_for_in_the_current_directory_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_is_looked_for_in_the_current_directory_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made: list[Any] = []
     monkeypatch.setattr(cli, "_make", lambda studies, arguments: made.append(studies))
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -665,7 +793,10 @@ def test_parts_of_today_are_made_by_one_command() -> None:
 def test_all_that_a_reproduction_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ["reproduce", "fig2", "--workers", "1", "--out", str(tmp_path / "new")]
     assert run(*line) == run(*line, "--runs", "1", "--set", "scale=2, 3") == 0
-    place, size = tmp_path / "new", {path.stem: path.stat().st_size for path in (tmp_path / "new").glob("*.npz")}
+    place, size = (
+        tmp_path / "new",
+        {path.stem: path.stat().st_size for path in (tmp_path / "new").glob("*.npz")},
+    )
     assert capsys.readouterr().out.splitlines() == [
         "A toy: 3 settings, 10 runs each",
         "9 tasks to compute, with 30 of 30 runs",
@@ -686,7 +817,9 @@ def test_workers_are_those_asked_for_or_one_for_each_core(
 
     def watched(study: Any, store: Any, *, workers: int, dask: str | None, announce: Any) -> Any:
         asked.append((study.name, store.directory, workers, dask))
-        assert announce.keywords == {"flush": True}  # a line is seen when it is said, in a pipe or a log, too
+        assert announce.keywords == {
+            "flush": True
+        }  # a line is seen when it is said, in a pipe or a log, too
         return sweep(study, store, workers=1, announce=announce)
 
     monkeypatch.setattr(cli, "run_sweep", watched)
@@ -697,7 +830,9 @@ def test_workers_are_those_asked_for_or_one_for_each_core(
     assert asked == [("toy", place, 17, None), ("toy", place, 3, None), ("toy", place, 17, "local")]
 
 
-def test_tables_are_reported_beside_the_papers_and_the_second_is_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_reported_beside_the_papers_and_the_second_is_pooled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
 
     def told(result: Any, second: Any, first: Any) -> str:
@@ -728,9 +863,18 @@ def test_a_table_that_lacks_some_of_its_settings_is_reported_like_any_other(
 
 
 def lost(flags: Any, *dims: str) -> str:
-    settings = {"alpha": [0.1, 0.1, 0.2, 0.2], "sigma": [0.0, 1.0, 0.0, 1.0], "p": [64] * 4, "key": list("abcd")}
-    coords: Any = {name: ("setting", values) for name, values in settings.items()} | {"setting": range(4)}
-    return cli._lost(xarray.Dataset({"diverged": (dims, flags), "steps": ("setting", [9] * 4)}, coords))
+    settings = {
+        "alpha": [0.1, 0.1, 0.2, 0.2],
+        "sigma": [0.0, 1.0, 0.0, 1.0],
+        "p": [64] * 4,
+        "key": list("abcd"),
+    }
+    coords: Any = {name: ("setting", values) for name, values in settings.items()} | {
+        "setting": range(4)
+    }
+    return cli._lost(
+        xarray.Dataset({"diverged": (dims, flags), "steps": ("setting", [9] * 4)}, coords)
+    )
 
 
 def test_settings_that_lost_runs_are_told_by_the_fields_in_which_they_differ() -> None:
@@ -741,7 +885,9 @@ def test_settings_that_lost_runs_are_told_by_the_fields_in_which_they_differ() -
     flags[1, 3] = True
     told = "\n1 of 4 settings have runs that diverged: alpha 0.2, sigma 1.0"
     assert lost(flags, "run", "setting") == lost(flags.T, "setting", "run") == told
-    assert lost(flags.T[:, :, None], "setting", "run", "episode") == lost(flags[1], "setting") == told
+    assert (
+        lost(flags.T[:, :, None], "setting", "run", "episode") == lost(flags[1], "setting") == told
+    )
     flags[0, [0, 1]] = True
     told = "\n3 of 4 settings have runs that diverged: alpha 0.1, sigma 0.0; alpha 0.1, sigma 1.0; alpha 0.2, sigma 1.0"
     assert lost(flags, "run", "setting") == told
@@ -761,7 +907,9 @@ def test_a_result_is_a_name_in_a_directory_or_a_file(tmp_path: Path) -> None:
         found, result = opened(name, out)
         assert (found, result.sizes["setting"]) == (path, 3)
     scale = float(result["scale"].values[1])
-    assert opened("toy", tmp_path, ("scale", str(scale)), ("length", "4"))[1]["scale"].values.tolist() == [scale]
+    assert opened("toy", tmp_path, ("scale", str(scale)), ("length", "4"))[1][
+        "scale"
+    ].values.tolist() == [scale]
     for name in ("b", "a"):
         (tmp_path / f"{name}.npz").write_bytes(b"")
     for name in ("toys", str(tmp_path / "toys.npz")):
@@ -798,10 +946,14 @@ def test_a_drawing_goes_where_it_is_asked_to_or_beside_the_result(
     drawn: list[tuple[object, str]] = []
     monkeypatch.setattr(cli, "_opened", lambda arguments: (tmp_path / "a.npz", "runs"))
     monkeypatch.setattr(
-        "gqlib.edition.plots.plot_result", lambda *given: drawn.append(given) or pyplot.figure(figsize=(1, 1))
+        "gqlib.edition.plots.plot_result",
+        lambda *given: drawn.append(given) or pyplot.figure(figsize=(1, 1)),
     )
     open_before = pyplot.get_fignums()
-    for options, place in (([], tmp_path / "a.png"), (["--save", str(tmp_path / "b.svg")], tmp_path / "b.svg")):
+    for options, place in (
+        ([], tmp_path / "a.png"),
+        (["--save", str(tmp_path / "b.svg")], tmp_path / "b.svg"),
+    ):
         assert run("plot", "a", *options, "--variable", "steps") == 0
         assert place.is_file()
         assert capsys.readouterr().out == f"written to {place}\n"
@@ -816,7 +968,9 @@ def test_a_manifest_makes_its_directories_and_replaces_the_one_before(
 ) -> None:
     path = tmp_path / "a" / "b" / "fig3-manifest.json"
     for value in ("σ", "λ"):
-        monkeypatch.setattr("gqlib.experiments.figure3.manifest", lambda value=value: {"b": [1, 2], "a": value})
+        monkeypatch.setattr(
+            "gqlib.experiments.figure3.manifest", lambda value=value: {"b": [1, 2], "a": value}
+        )
         assert run("manifest", "--out", str(path.parent)) == 0
         assert path.read_bytes() == f'{{"a":"{value}","b":[1,2]}}\n'.encode()
         assert capsys.readouterr().out == f"written to {path}\n"
@@ -833,7 +987,9 @@ CLAIMS = [
 @pytest.fixture
 def three_claims(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
-    monkeypatch.setattr("gqlib.claims.load_claims", lambda *, source: asked.append(source) or CLAIMS)
+    monkeypatch.setattr(
+        "gqlib.claims.load_claims", lambda *, source: asked.append(source) or CLAIMS
+    )
     return asked
 
 
@@ -902,7 +1058,9 @@ def test_claims_are_chosen_by_verdict_section_and_words(
         ("a pick", "π", False), ("omega", "ω", True),
     ],
 )  # fmt: skip
-def test_the_name_of_a_greek_letter_stands_for_the_letter(text: str, word: str, found: bool) -> None:
+def test_the_name_of_a_greek_letter_stands_for_the_letter(
+    text: str, word: str, found: bool
+) -> None:
     assert cli._mentions(text, word) is found
 
 
@@ -920,7 +1078,17 @@ def test_values_too_many_for_a_name_are_a_digest_in_it(tmp_path: Path) -> None:
     written = []
     for last in (70, 71):
         values = ",".join(f"{value}.5" for value in range(1, last))
-        line = ["reproduce", "fig2", "--runs", "1", "--workers", "1", "--out", str(tmp_path), "--set"]
+        line = [
+            "reproduce",
+            "fig2",
+            "--runs",
+            "1",
+            "--workers",
+            "1",
+            "--out",
+            str(tmp_path),
+            "--set",
+        ]
         assert run(*line, f"scale={values}") == 0
         (new,) = {path.name for path in tmp_path.glob("*.npz")}.difference(written)
         written.append(new)
@@ -934,7 +1102,9 @@ def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("claims", "no such word") == 0
 
 
-def test_a_picture_is_written_where_it_is_said_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_is_written_where_it_is_said_to_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("reproduce", "fig4", "--workers", "1", "--out", str(tmp_path)) == 0
     assert run("plot", "fig4", "--out", str(tmp_path), "--save", str(tmp_path / "picture")) == 2
     assert "picture'; it should end in .png, .svg or .pdf" in capsys.readouterr().err

@@ -141,7 +141,9 @@ def test_a_cluster_without_workers_is_waited_for_with_one_word(monkeypatch, capl
     monkeypatch.setattr(workers, "_GONE", -1.0)  # of a cluster of one's own only
     patient = Future(["pending"] * 9 + ["finished"], [(0, {"x": 0})])
     with caplog.at_level(logging.WARNING):
-        _, outcomes = compute(monkeypatch, [[patient]], threads=[{}, {}, {}, {"one": 1}, {}, {"one": 1}])
+        _, outcomes = compute(
+            monkeypatch, [[patient]], threads=[{}, {}, {}, {"one": 1}, {}, {"one": 1}]
+        )
         assert list(outcomes) == [(0, {"x": 0})]
     assert [record.getMessage() for record in caplog.records] == [
         "the Dask cluster at tcp://nowhere has no worker; waiting for one"
@@ -151,7 +153,11 @@ def test_a_cluster_without_workers_is_waited_for_with_one_word(monkeypatch, capl
 def test_a_local_cluster_that_lost_its_workers_for_good_is_given_up(monkeypatch):
     monkeypatch.setattr(workers, "_GONE", -1.0)
     forever = Future(["pending"], [])
-    _, outcomes = compute(monkeypatch, [[arrays(0)], [forever]], dask="local", threads=[{"one": 1}] * 3 + [{}])
+    _, outcomes = compute(
+        monkeypatch, [[arrays(0)], [forever]], dask="local", threads=[{"one": 1}] * 3 + [{}]
+    )
     assert next(outcomes) == (0, {"x": 0})
-    with pytest.raises(SweepError, match=r"the local Dask cluster has had no worker for -1 seconds"):
+    with pytest.raises(
+        SweepError, match=r"the local Dask cluster has had no worker for -1 seconds"
+    ):
         list(outcomes)

@@ -31,8 +31,14 @@ def drawn():
 @pytest.fixture(scope="module")
 def totals(drawn):
     """Total steps by coder and cell of Table 2, rows in the order of sigma."""
-    keys = [(memory, target, *column) for memory, target, column in product(CODERS, experiments.TARGETS, COLUMNS)]
-    return {key: table_totals(drawn, **dict(zip(("memory", "target", "alpha", "p"), key, strict=True))) for key in keys}
+    keys = [
+        (memory, target, *column)
+        for memory, target, column in product(CODERS, experiments.TARGETS, COLUMNS)
+    ]
+    return {
+        key: table_totals(drawn, **dict(zip(("memory", "target", "alpha", "p"), key, strict=True)))
+        for key in keys
+    }
 
 
 @pytest.mark.parametrize("name", ["coders", "control-tuned-rltoolkit"])
@@ -81,7 +87,10 @@ def test_the_ends_are_the_same_learner_under_both_targets_at_sigma_1(totals):
 def one_hash():
     stored = with_scores(load_results(RESULTS / "table2.npz"))
     keys = product(experiments.TARGETS, COLUMNS)
-    return {(target, *column): cell(stored, target=target, alpha=column[0], p=column[1]) for target, column in keys}
+    return {
+        (target, *column): cell(stored, target=target, alpha=column[0], p=column[1])
+        for target, column in keys
+    }
 
 
 def pooled(rows):
@@ -93,7 +102,9 @@ def test_case_one_leads_table_1_with_a_drawn_hash_and_the_epsilon_greedy_target(
     """And in 99 of 100 repetitions; with the greedy target it does not, in as many."""
     for target in experiments.TARGETS:
         rows = [totals[memory, target, *column][1] for column in COLUMNS]
-        again = sum(repeat_procedure(one, 100, 500, np.random.default_rng(6)).counts for one in rows)
+        again = sum(
+            repeat_procedure(one, 100, 500, np.random.default_rng(6)).counts for one in rows
+        )
         leads = (again.argmax(axis=1) == 0).mean()
         if target == "epsilon-greedy":
             assert pooled(rows)[0] > pooled(rows).sum() / 2
@@ -104,10 +115,15 @@ def test_case_one_leads_table_1_with_a_drawn_hash_and_the_epsilon_greedy_target(
 
 
 @pytest.mark.parametrize("memory", CODERS)
-def test_with_a_drawn_hash_and_the_epsilon_greedy_target_no_sigma_is_shown_to_lose_to_both_ends(totals, memory):
+def test_with_a_drawn_hash_and_the_epsilon_greedy_target_no_sigma_is_shown_to_lose_to_both_ends(
+    totals, memory
+):
     found = [compare_with_ends(totals[memory, "epsilon-greedy", *column][1]) for column in COLUMNS]
     assert sum((one.p_worse <= 0.05).sum() for one in found) == 0
-    better = {column: int((one.p_better <= 0.05).sum()) for column, one in zip(COLUMNS, found, strict=True)}
+    better = {
+        column: int((one.p_better <= 0.05).sum())
+        for column, one in zip(COLUMNS, found, strict=True)
+    }
     inside = len(totals[memory, "epsilon-greedy", *COLUMNS[0]][0]) - 2
     assert better[0.002, 1024] > inside / 2
     assert sum(better.values()) > inside
@@ -130,8 +146,12 @@ def contrast(counts):
 def test_sizes_are_alike_with_a_drawn_hash_and_the_paper_s_contrast_is_not_seen(totals):
     for memory, target in product(CODERS, experiments.TARGETS):
         rows = [totals[memory, target, *column][1] for column in COLUMNS]
-        again = [repeat_procedure(one, 100, 500, np.random.default_rng(6)).counts[:, 0] for one in rows]
-        low, high = 100 * np.quantile(contrast(np.stack(again, axis=1)), [0.05, 0.95]) / (len(rows[0]) - 2)
+        again = [
+            repeat_procedure(one, 100, 500, np.random.default_rng(6)).counts[:, 0] for one in rows
+        ]
+        low, high = (
+            100 * np.quantile(contrast(np.stack(again, axis=1)), [0.05, 0.95]) / (len(rows[0]) - 2)
+        )
         assert high < 43.5  # the paper's
         assert low > -65.8  # that of one hash of tiles3, with the epsilon-greedy target
 
@@ -158,7 +178,10 @@ def test_from_512_to_2048_the_ends_compare_alike_with_the_coder_that_the_paper_n
     """As Figure 5 says; by resampling runs, beside the delta method of the chapter."""
     draws = np.random.default_rng(3).integers(0, 100, (999, 100))
     for target, alpha in PANELS:
-        ratio = {p: log_ratio(totals["rltoolkit", target, alpha, p][1], draws) for p in experiments.TABLE_SIZES}
+        ratio = {
+            p: log_ratio(totals["rltoolkit", target, alpha, p][1], draws)
+            for p in experiments.TABLE_SIZES
+        }
         for p in (512, 2048):
             low, high = np.quantile(ratio[p] - ratio[1024], [0.003, 0.997])  # eight comparisons
             assert low < 0 < high
@@ -186,12 +209,21 @@ def tuned_rows(data, **fields):
 def test_tuned_with_the_coder_that_the_paper_names(tuned):
     """Five sigma beat both ends at 512; the sigma that was best in the search beats Sarsa(λ) in four panels of six."""
     places = list(product(experiments.TARGETS, experiments.TABLE_SIZES))
-    level = {place: tuned_rows(tuned, method="gradient", target=place[0], p=place[1]) for place in places}
-    p_values = [np.maximum(*(paired_p_values(rows[1:-1], rows[end]) for end in (0, -1))) for rows in level.values()]
+    level = {
+        place: tuned_rows(tuned, method="gradient", target=place[0], p=place[1]) for place in places
+    }
+    p_values = [
+        np.maximum(*(paired_p_values(rows[1:-1], rows[end]) for end in (0, -1)))
+        for rows in level.values()
+    ]
     found = (holm(np.ravel(p_values)) <= 0.05).reshape(6, 9).sum(axis=1)
     assert found[[0, 3]].tolist() == [5, 5]
     search = load_results(RESULTS / "control-search.npz")
-    score = dict(zip(search["key"].values, search["steps_total"].values.mean(axis=1).min(axis=1), strict=True))
+    score = dict(
+        zip(
+            search["key"].values, search["steps_total"].values.mean(axis=1).min(axis=1), strict=True
+        )
+    )
     won = set()
     for target, p in places:
         row = {"method": "gradient", "target": target, "p": p}
@@ -202,7 +234,12 @@ def test_tuned_with_the_coder_that_the_paper_names(tuned):
         assert gap.mean < 0
         if gap.high < 0:
             won.add((target, p))
-    assert won == {("greedy", 512), ("greedy", 2048), ("epsilon-greedy", 1024), ("epsilon-greedy", 2048)}
+    assert won == {
+        ("greedy", 512),
+        ("greedy", 2048),
+        ("epsilon-greedy", 1024),
+        ("epsilon-greedy", 2048),
+    }
 
 
 def test_tuned_the_advantage_is_shown_at_512_and_2048_and_not_at_1024(tuned):
@@ -210,9 +247,16 @@ def test_tuned_the_advantage_is_shown_at_512_and_2048_and_not_at_1024(tuned):
     draws = np.random.default_rng(6).integers(0, 100, (500, 100))
     p_values, gaps = [], {}
     for target in experiments.TARGETS:
-        rows = [tuned_rows(tuned, method="gradient", target=target, p=p) for p in experiments.TABLE_SIZES]
-        p_values += [np.maximum(*(paired_p_values(one[1:-1], one[end]) for end in (0, -1))) for one in rows]
-        better = np.array([[case_counts(one[:, draw].mean(axis=1)).better for one in rows] for draw in draws])
+        rows = [
+            tuned_rows(tuned, method="gradient", target=target, p=p)
+            for p in experiments.TABLE_SIZES
+        ]
+        p_values += [
+            np.maximum(*(paired_p_values(one[1:-1], one[end]) for end in (0, -1))) for one in rows
+        ]
+        better = np.array(
+            [[case_counts(one[:, draw].mean(axis=1)).better for one in rows] for draw in draws]
+        )
         gaps[target] = 100 * np.quantile(better @ [0.5, -1.0, 0.5] / 9, [0.05, 0.95])
     found = (holm(np.ravel(p_values)) <= 0.05).reshape(2, 3, 9).sum(axis=2)
     assert found.tolist() == [[5, 0, 1], [5, 0, 2]]
@@ -233,14 +277,20 @@ def test_with_a_drawn_hash_and_the_epsilon_greedy_target_gq_beats_sarsa_and_its_
     for target, alpha in PANELS:
         gq, semi = of_figure_4(drawn, memory, target, alpha)
         sarsa = semi["score"].values[-1]
-        rivals = cell(drawn, memory=memory, p=1024, method="gradient", target=target, alpha=alpha)["score"].values
+        rivals = cell(drawn, memory=memory, p=1024, method="gradient", target=target, alpha=alpha)[
+            "score"
+        ].values
         better, worse = (
-            (holm(p) <= 0.05).sum() for p in (paired_p_values(rivals, sarsa), paired_p_values(sarsa, rivals))
+            (holm(p) <= 0.05).sum()
+            for p in (paired_p_values(rivals, sarsa), paired_p_values(sarsa, rivals))
         )
         if target == "epsilon-greedy":
             assert better > 0.8 * len(rivals)
             assert worse == 0
-            inside = [paired_difference(a, b) for a, b in zip(gq["score"].values, semi["score"].values, strict=True)]
+            inside = [
+                paired_difference(a, b)
+                for a, b in zip(gq["score"].values, semi["score"].values, strict=True)
+            ]
             assert (holm([gap.p_value for gap in inside])[1:-1] <= 0.05).all()
             assert all(gap.mean < 0 for gap in inside[1:-1])
         else:
@@ -250,7 +300,10 @@ def test_with_a_drawn_hash_and_the_epsilon_greedy_target_gq_beats_sarsa_and_its_
 @pytest.mark.parametrize("memory", CODERS)
 def test_with_drawn_hashes_the_semi_gradient_learner_diverges_where_gq_does_not(drawn, memory):
     for target, alpha in PANELS:
-        gq, semi = (part["diverged"].mean("run").values for part in of_figure_4(drawn, memory, target, alpha))
+        gq, semi = (
+            part["diverged"].mean("run").values
+            for part in of_figure_4(drawn, memory, target, alpha)
+        )
         low = 3 if target == "greedy" else 0  # sigma = 0, 0.25, 0.5
         assert (semi[:low] > 0.6).all()
         assert (semi[low:] == 0).all()

@@ -8,13 +8,24 @@ from gqlib.fast.prediction import trajectory
 
 # The law of the behaviour and the values that the study's public repository (sinaghiassian/OffpolicyAlgorithms, README)
 # prints, the first estimated there from 20 million steps.
-PUBLISHED_LAW = [0.05715078, 0.1142799, 0.17142456, 0.22856842, 0.22856842, 0.11428067, 0.05715311, 0.02857415]
+PUBLISHED_LAW = [
+    0.05715078,
+    0.1142799,
+    0.17142456,
+    0.22856842,
+    0.22856842,
+    0.11428067,
+    0.05715311,
+    0.02857415,
+]
 PUBLISHED_VALUES = [0.4782969, 0.531441, 0.59049, 0.6561, 0.729, 0.81, 0.9, 1.0]
 
 
 def test_the_published_law_and_values_come_out():
     domain = collision()
-    assert np.abs(domain.problem.xi[:8] - PUBLISHED_LAW).max() < 5e-5  # four standard errors of their estimate
+    assert (
+        np.abs(domain.problem.xi[:8] - PUBLISHED_LAW).max() < 5e-5
+    )  # four standard errors of their estimate
     assert np.abs(domain.problem.xi[:8] * 35.0 - [2, 4, 6, 8, 8, 4, 2, 1]).max() < 1e-12
     assert np.abs(domain.truth[:8] - PUBLISHED_VALUES).max() < 1e-12
 
@@ -28,7 +39,9 @@ def test_features_are_three_ones_of_six_and_every_triple_occurs():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("domain", [collision(), *map(five_state_walk, ("tabular", "inverted", "dependent"))])
+@pytest.mark.parametrize(
+    "domain", [collision(), *map(five_state_walk, ("tabular", "inverted", "dependent"))]
+)
 def test_walks_visit_as_the_exact_law_says_and_end_where_they_should(domain):
     path = domain.chain.walk(np.random.default_rng(1).random((40_001, 3)))
     share = np.bincount(path.states, minlength=len(domain.problem.xi)) / 40_000
@@ -48,7 +61,9 @@ def test_values_of_the_walk_are_those_of_gamblers_ruin(kind):
 
 
 def test_sets_of_features_have_the_ranks_of_their_names():
-    ranks = {kind: five_state_walk(kind).problem.rank_M for kind in ("tabular", "inverted", "dependent")}
+    ranks = {
+        kind: five_state_walk(kind).problem.rank_M for kind in ("tabular", "inverted", "dependent")
+    }
     assert ranks == {"tabular": 5, "inverted": 5, "dependent": 3}
     with pytest.raises(ValueError, match="features"):
         five_state_walk("other")
@@ -56,7 +71,9 @@ def test_sets_of_features_have_the_ranks_of_their_names():
 
 def test_features_are_those_of_the_literature():
     """Sutton et al. (2009): one for each state; all but that one; one for each third of the walk, overlapping."""
-    inverted, dependent = (five_state_walk(kind).tables.phi[:, 0] for kind in ("inverted", "dependent"))
+    inverted, dependent = (
+        five_state_walk(kind).tables.phi[:, 0] for kind in ("inverted", "dependent")
+    )
     half, two, three = 0.5, np.sqrt(0.5), np.sqrt(1 / 3)
     np.testing.assert_array_equal(inverted[1:6], half * (np.ones((5, 5)) - np.eye(5)))
     rows = [[1, 0, 0], [two, two, 0], [three, three, three], [0, two, two], [0, 0, 1]]

@@ -1,6 +1,6 @@
 """The command line as a contract: every command, option, default and word of help as `tests/command_line.yml` has it.
 
-    python tests/test_command_line.py    write that file anew, to be read before it is committed
+python tests/test_command_line.py    write that file anew, to be read before it is committed
 """
 
 import argparse
@@ -26,10 +26,15 @@ def words(value):
 
 
 def option(action):
-    shown = {"names": action.option_strings or [action.dest], "kind": type(action).__name__.strip("_")}
+    shown = {
+        "names": action.option_strings or [action.dest],
+        "kind": type(action).__name__.strip("_"),
+    }
     for part in ("default", "type", "choices", "nargs", "metavar", "help", "required"):
         value = words(getattr(action, part))
-        if value not in (None, argparse.SUPPRESS, False) and not (part == "required" and not action.option_strings):
+        if value not in (None, argparse.SUPPRESS, False) and not (
+            part == "required" and not action.option_strings
+        ):
             shown[part] = value
     return shown
 
@@ -37,9 +42,13 @@ def option(action):
 def contract():
     """What the parser offers, by command, independent of how a version of Python prints it."""
     parser = cli._parser()
-    (commands,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    (commands,) = [
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    ]
     lines = {choice.dest: choice.help for choice in commands._choices_actions}
-    told = {"gq": {"description": parser.description, "metavar": commands.metavar, "prog": parser.prog}}
+    told = {
+        "gq": {"description": parser.description, "metavar": commands.metavar, "prog": parser.prog}
+    }
     for name, command in commands.choices.items():
         told[name] = {
             "line": lines[name],
@@ -82,7 +91,9 @@ def test_a_section_is_named_by_its_number_or_by_words():
     claims = load_claims()
     by_number = {claim.id for claim in claims if cli._in_section(claim, "3")}
     expected = {
-        claim.id for claim in claims if any(n == "Section 3" or n.startswith("Section 3.") for n in claim.sections)
+        claim.id
+        for claim in claims
+        if any(n == "Section 3" or n.startswith("Section 3.") for n in claim.sections)
     }
     assert by_number == expected
     assert by_number
@@ -94,7 +105,9 @@ def test_a_claim_is_told_with_all_its_parts():
     told = cli._told(claim).splitlines()
     assert told[0].startswith(f"{claim.id}: {claim.verdict}")
     assert f"    repeats: {claim.repeats}" in told
-    heads = [line.split(":")[0].strip() for line in told[1:] if line.lstrip().split(": ")[0] in HEADS]
+    heads = [
+        line.split(":")[0].strip() for line in told[1:] if line.lstrip().split(": ")[0] in HEADS
+    ]
     assert heads == [head for head in HEADS if head in heads]
     assert all(line.startswith("    ") and len(line) <= 120 for line in told[1:])
 
@@ -102,4 +115,6 @@ def test_a_claim_is_told_with_all_its_parts():
 HEADS = ["holds", "readings", "for the paper", "repeats", "shown by"]
 
 if __name__ == "__main__":
-    CONTRACT.write_text(yaml.safe_dump(contract(), allow_unicode=True, width=118, sort_keys=False), encoding="utf-8")
+    CONTRACT.write_text(
+        yaml.safe_dump(contract(), allow_unicode=True, width=118, sort_keys=False), encoding="utf-8"
+    )

@@ -30,7 +30,12 @@ def test_defaults_are_the_papers_values_where_it_gives_them():
     setting = ControlSetting()
     assert (setting.lam, setting.gamma, setting.alpha, setting.eta) == (0.99, 0.99, 0.001, 1.0)
     assert (setting.p, setting.episodes, setting.max_steps, setting.tilings) == (1024, 400, 5000, 8)
-    assert (setting.epsilon, setting.target, setting.memory, setting.v) == (0.1, "greedy", "int", "same-step")
+    assert (setting.epsilon, setting.target, setting.memory, setting.v) == (
+        0.1,
+        "greedy",
+        "int",
+        "same-step",
+    )
 
 
 @pytest.mark.slow
@@ -52,7 +57,9 @@ def test_equal_values_of_other_types_are_the_same_setting():
 
 @pytest.mark.parametrize("field", dataclasses.fields(ControlSetting), ids=lambda field: field.name)
 def test_every_field_is_kept_as_a_plain_python_value(field):
-    given = {float: np.float64, int: np.int64, str: np.str_}.get(type(field.default), lambda flag: flag)(field.default)
+    given = {float: np.float64, int: np.int64, str: np.str_}.get(
+        type(field.default), lambda flag: flag
+    )(field.default)
     kept = getattr(ControlSetting(**{field.name: given}), field.name)
     assert type(kept) is type(field.default)
     assert kept == field.default
@@ -91,7 +98,9 @@ def test_every_field_enters_the_key():
         "ties": "random", "start": "bottom", "theta0": 1.0, "theta0_noise": 0.1,
     }  # fmt: skip
     assert set(other) == {field.name for field in dataclasses.fields(ControlSetting)}
-    keys = {ControlSetting(**{name: value}).key for name, value in other.items()} | {ControlSetting().key}
+    keys = {ControlSetting(**{name: value}).key for name, value in other.items()} | {
+        ControlSetting().key
+    }
     assert len(keys) == len(other) + 1
 
 
@@ -105,9 +114,14 @@ def test_setting_is_frozen_and_travels():
 def test_setting_prints_readably():
     plain = "gamma=0.99, alpha=0.001, eta=1, greedy target, epsilon=0.1, p=1024 (int), 8 tilings, 400 episodes of"
     assert str(ControlSetting()) == f"GQ(sigma=0.5, lam=0.99), {plain} at most 5000 steps"
-    noisy = ControlSetting(sigma=0.3, sigma_noise=0.01, v="lagged", sigma_decay=0.95, sigma_clipped=True, max_steps=99)
+    noisy = ControlSetting(
+        sigma=0.3, sigma_noise=0.01, v="lagged", sigma_decay=0.95, sigma_clipped=True, max_steps=99
+    )
     law = "sigma~N(0.3, 0.01^2) per step, clipped"
-    assert str(noisy) == f"GQ({law}, lam=0.99), sigma *= 0.95 per episode, lagged v, {plain} at most 99 steps"
+    assert (
+        str(noisy)
+        == f"GQ({law}, lam=0.99), sigma *= 0.95 per episode, lagged v, {plain} at most 99 steps"
+    )
     semi = str(ControlSetting(method="semi-gradient"))
     assert semi == f"semi-gradient Q(sigma=0.5, lam=0.99), {plain} at most 5000 steps"
 
@@ -141,7 +155,9 @@ def test_setting_tells_every_number_and_its_method():
     plain = str(ControlSetting())
     assert str(ControlSetting(method="corrected")) == f"corrected {plain}"
     assert str(ControlSetting(v="lagged")) == plain.replace("), ", "), lagged v, ", 1)
-    assert str(ControlSetting(sigma_decay=0.5)) == plain.replace("), ", "), sigma *= 0.5 per episode, ", 1)
+    assert str(ControlSetting(sigma_decay=0.5)) == plain.replace(
+        "), ", "), sigma *= 0.5 per episode, ", 1
+    )
 
 
 @pytest.mark.parametrize(("target", "v"), [("epsilon-greedy", "same-step"), ("greedy", "lagged")])
@@ -171,9 +187,15 @@ def test_the_corrected_method_needs_a_greedy_target_and_v_of_the_same_step(targe
             for name in ("max_steps", "episodes")
             for wrong in (0, 2**31)
         ),
-        *((name, "car", "should be a real number") for name in ("lam", "gamma", "alpha", "eta", "epsilon")),
+        *(
+            (name, "car", "should be a real number")
+            for name in ("lam", "gamma", "alpha", "eta", "epsilon")
+        ),
         *((name, "car", "should be a real number") for name in ("theta0", "theta0_noise")),
-        *((name, 2.5, "should be a whole number") for name in ("p", "tilings", "max_steps", "episodes")),
+        *(
+            (name, 2.5, "should be a whole number")
+            for name in ("p", "tilings", "max_steps", "episodes")
+        ),
         ("target", "car", "should be one of 'greedy', 'epsilon-greedy'"),
         ("memory", "car", "should be one of 'int', 'iht', 'salted', 'rltoolkit'"),
         ("v", "car", "should be one of 'same-step', 'lagged'"),
@@ -226,8 +248,14 @@ def test_bad_settings_are_named(changes, message):
         (lambda: run_control(SHORT, 1, 0, first_run=-1), "first_run is -1"),
         (lambda: run_control(SHORT, 1, 0, engine="slow"), "engine is 'slow'"),
         (lambda: run_control(SHORT, 1, 0, weights=1), "^weights is 1"),
-        (lambda: run_control(SHORT, 2**62, 0), "^runs is 4611686018427387904; it should be smaller"),
-        (lambda: run_control(SHORT, 2**20, 0, weights=True), "^runs is 1048576; it should be smaller"),
+        (
+            lambda: run_control(SHORT, 2**62, 0),
+            "^runs is 4611686018427387904; it should be smaller",
+        ),
+        (
+            lambda: run_control(SHORT, 2**20, 0, weights=True),
+            "^runs is 1048576; it should be smaller",
+        ),
         (lambda: run_control("x", 1, 0), "^setting is 'x'; it should be a ControlSetting"),
     ],
 )
@@ -240,7 +268,10 @@ def test_values_tie_within_a_ten_billionth_and_not_beyond():
     """Which action is greedy decides every result of control: another bar would be another experiment."""
     assert tied([1.0, 1.0 + 0.9e-10]).tolist() == [0, 1]
     assert tied([1.0, 1.0 + 1.1e-10, 0.5]).tolist() == [1]
-    assert tied([-1e10, 1e10, 1e10]).tolist() == [1, 2]  # so large that a ten billionth less is the same number
+    assert tied([-1e10, 1e10, 1e10]).tolist() == [
+        1,
+        2,
+    ]  # so large that a ten billionth less is the same number
     assert (DIVERGED_ABOVE, LARGEST_WEIGHT) == (1e100, 1e10)
 
 
@@ -259,9 +290,14 @@ def test_result_has_one_row_per_run():
 
 def test_runs_do_not_depend_on_how_they_are_split():
     whole = run_control(SHORT, 5, 3, weights=True)
-    parts = [run_control(SHORT, n, 3, first_run=first, weights=True) for first, n in ((0, 2), (2, 1), (3, 2))]
+    parts = [
+        run_control(SHORT, n, 3, first_run=first, weights=True)
+        for first, n in ((0, 2), (2, 1), (3, 2))
+    ]
     for name in ("steps", "capped", "diverged", "checksum", "theta", "omega"):
-        assert np.array_equal(getattr(whole, name), np.concatenate([getattr(part, name) for part in parts]))
+        assert np.array_equal(
+            getattr(whole, name), np.concatenate([getattr(part, name) for part in parts])
+        )
     assert len(set(whole.checksum.tolist())) == 5
     assert not set(whole.checksum.tolist()) & set(run_control(SHORT, 5, 4).checksum.tolist())
 
@@ -304,7 +340,9 @@ def test_reference_pieces():
 
 def test_exploration_is_uniform_over_actions():
     stream, setting = words(1, 2, 3), ControlSetting(epsilon=0.6)
-    counts = np.bincount([reference.behave(setting, 1, stream) for _ in range(6000)], minlength=3) / 6000
+    counts = (
+        np.bincount([reference.behave(setting, 1, stream) for _ in range(6000)], minlength=3) / 6000
+    )
     np.testing.assert_allclose(counts, [0.2, 0.6, 0.2], atol=0.03)
 
 
@@ -316,25 +354,39 @@ def test_learning_shortens_episodes():
 
 
 def test_divergence_is_counted_never_dropped():
-    result = run_control(ControlSetting(alpha=0.02, method="semi-gradient", sigma=0.0, episodes=40), 2, 1)
+    result = run_control(
+        ControlSetting(alpha=0.02, method="semi-gradient", sigma=0.0, episodes=40), 2, 1
+    )
     assert result.diverged.all()
     assert result.capped[:, -1].all()
     assert (result.steps[:, -1] == 5000).all()
 
 
 def test_a_run_that_diverges_at_once_counts_in_every_episode():
-    result = run_control(ControlSetting(alpha=1.0, method="semi-gradient", sigma=0.0, episodes=3, max_steps=4000), 1, 0)
+    result = run_control(
+        ControlSetting(alpha=1.0, method="semi-gradient", sigma=0.0, episodes=3, max_steps=4000),
+        1,
+        0,
+    )
     assert result.diverged.tolist() == [True]
     assert result.capped.tolist() == [[True] * 3]
     assert result.steps.tolist() == [[4000] * 3]
-    expected = "ControlResult(1 runs of 3 episodes, mean steps 4000, 3 capped episodes, 1 diverged runs)"
+    expected = (
+        "ControlResult(1 runs of 3 episodes, mean steps 4000, 3 capped episodes, 1 diverged runs)"
+    )
     assert repr(result) == expected
 
 
 def test_a_checksum_is_that_of_the_bytes_of_the_run():
-    signed, theta, omega = np.array([7, -9], dtype=np.int32), np.array([0.5, -0.0]), np.array([-1.25, 3.0])
+    signed, theta, omega = (
+        np.array([7, -9], dtype=np.int32),
+        np.array([0.5, -0.0]),
+        np.array([-1.25, 3.0]),
+    )
     content = struct.pack("<2i?4d", 7, -9, True, 0.5, 0.0, -1.25, 3.0)
-    assert _checksum(signed, True, theta, omega) == int.from_bytes(hashlib.sha256(content).digest()[:8], "little")
+    assert _checksum(signed, True, theta, omega) == int.from_bytes(
+        hashlib.sha256(content).digest()[:8], "little"
+    )
     assert _checksum(signed, False, theta, omega) != _checksum(signed, True, theta, omega)
 
 
@@ -360,12 +412,19 @@ def test_a_result_is_made_from_what_the_engine_returns(monkeypatch):
 
 
 def test_a_result_says_what_it_is_of():
-    fast, dense = (run_control(SHORT, 1, np.int64(4), first_run=2, engine=engine) for engine in ("fast", "reference"))
+    fast, dense = (
+        run_control(SHORT, 1, np.int64(4), first_run=2, engine=engine)
+        for engine in ("fast", "reference")
+    )
     assert (fast.setting, fast.seed, fast.first_run) == (SHORT, 4, 2)
     assert type(fast.seed) is type(fast.first_run) is int
     np.testing.assert_array_equal(fast.steps, dense.steps)
     assert run_control(SHORT, 1, 4).first_run == 0
-    assert (fast.capped.dtype, fast.diverged.dtype, fast.checksum.dtype) == (np.bool_, np.bool_, np.uint64)
+    assert (fast.capped.dtype, fast.diverged.dtype, fast.checksum.dtype) == (
+        np.bool_,
+        np.bool_,
+        np.uint64,
+    )
     np.testing.assert_array_equal(fast.checksum, run_control(SHORT, 3, 4).checksum[2:])
 
 
@@ -391,13 +450,21 @@ def test_a_result_is_a_table_of_what_was_counted():
     result = run_control(ControlSetting(episodes=2, max_steps=20), 3, 1)
     table = result._repr_html_()
     assert table.startswith("<table><caption>ControlResult</caption>")
-    for name, value in (("runs", 3), ("episodes of each", 2), ("capped episodes", 6), ("diverged runs", 0)):
+    for name, value in (
+        ("runs", 3),
+        ("episodes of each", 2),
+        ("capped episodes", 6),
+        ("diverged runs", 0),
+    ):
         assert f'<th scope="row">{name}</th><td>{value}</td>' in table
     assert '<th scope="row">mean steps per episode</th><td>20</td>' in table
 
 
 def test_a_summary_of_a_grid_names_its_axes():
-    arrays = {"steps_total": np.array([[60, 50], [70, 80]]), "diverged": np.array([[False, True], [False, True]])}
+    arrays = {
+        "steps_total": np.array([[60, 50], [70, 80]]),
+        "diverged": np.array([[False, True], [False, True]]),
+    }
     kept = control_grid_summary(arrays)
     assert {name: (dims, values.tolist()) for name, (dims, values) in kept.items()} == {
         "steps_total": (("run", "cell"), [[60, 50], [70, 80]]),

@@ -38,7 +38,11 @@ def instance(seed, states=4, actions=3, features=None):
     mdp = random_mdp(rng, states, actions, 0.9, concentration=0.3)
     mu = 0.1 + (1 - 0.1 * actions) * random_policy(rng, states, actions)
     pi = random_policy(rng, states, actions, concentration=0.3)
-    phi = np.eye(states * actions) if features is None else rng.standard_normal((states * actions, features))
+    phi = (
+        np.eye(states * actions)
+        if features is None
+        else rng.standard_normal((states * actions, features))
+    )
     return mdp, mu, pi, PredictionProblem.on_pairs(mdp, mu, pi, phi)
 
 
@@ -58,10 +62,16 @@ def test_proposition_1_holds_and_the_trace_term_is_the_traces_own(trace):
     view = CorrectedProblem.of(problem, trace)
     theta = np.random.default_rng(0).standard_normal(5)
     assert np.allclose(view.gamma_v(0.3, 0.6), view.M + view.A(0.3, 0.6).T, rtol=1e-10)
-    assert np.allclose(view.prop1_step(theta, 0.3, 0.6), -view.mspbe_gradient(theta, 0.3, 0.6), rtol=1e-8)
+    assert np.allclose(
+        view.prop1_step(theta, 0.3, 0.6), -view.mspbe_gradient(theta, 0.3, 0.6), rtol=1e-8
+    )
     # γE[v] with the trace's term weighted (or not) against its trace is no gradient
     wrong = problem.p_pi if trace == "uncorrected" else problem.p_mu
-    other = 0.9 * (problem.p_pi @ problem.features - 0.6 * wrong @ problem.features).T @ view.trace_weights(0.6)
+    other = (
+        0.9
+        * (problem.p_pi @ problem.features - 0.6 * wrong @ problem.features).T
+        @ view.trace_weights(0.6)
+    )
     assert not np.allclose(other, view.M + view.A(0.3, 0.6).T, rtol=1e-2)
 
 
@@ -89,10 +99,22 @@ def test_step_is_the_papers_with_ratio_one_and_maeis_with_its_own_trace():
         assert np.allclose(a, b, rtol=1e-13)
     zero = STEP | {"sigma": 0.0}
     ours = corrected_gq_step(
-        theta, omega, e, x, 0.5, after, mean, rho_next=9.0, trace_weight=1.7, phi_next_traced=mean, **zero
+        theta,
+        omega,
+        e,
+        x,
+        0.5,
+        after,
+        mean,
+        rho_next=9.0,
+        trace_weight=1.7,
+        phi_next_traced=mean,
+        **zero,
     )
     del zero["sigma"]
-    for a, b in zip(ours, maei_gq_step(theta, omega, e, x, 0.5, mean, rho=1.7, **zero), strict=True):
+    for a, b in zip(
+        ours, maei_gq_step(theta, omega, e, x, 0.5, mean, rho=1.7, **zero), strict=True
+    ):
         assert np.allclose(a, b, rtol=1e-12)
 
 
@@ -122,7 +144,10 @@ def test_ensemble_repeats_the_reference_step(variant):
 def test_ensemble_keeps_every_third_step_and_stops_a_run_beyond_the_bound():
     mdp, mu, pi, problem = instance(5, 3, 2, features=3)
     tables = variant_tables(mdp, mu, pi, problem.features, 0.6, "corrected")
-    walks, rates = pair_walks(problem, 5, 30, np.random.default_rng(6)), {"lam": 0.7, "alpha": 0.5, "beta": 0.2}
+    walks, rates = (
+        pair_walks(problem, 5, 30, np.random.default_rng(6)),
+        {"lam": 0.7, "alpha": 0.5, "beta": 0.2},
+    )
     free, _ = gq_ensemble(problem, tables, walks, np.ones(3), bound=1e300, **rates)
     largest = np.abs(free).max(axis=2)  # before the first step and after each
     bound = np.median(largest.max(axis=0))  # some run reaches it exactly, which is not beyond
@@ -172,13 +197,21 @@ def test_noise_parabola_is_the_average_over_actions():
                     for a in range(2)
                 ])  # fmt: skip
                 spread = moves - mu[state] @ moves
-                total += problem.xi[pair] * mdp.transitions.reshape(6, 3)[pair, state] * (mu[state] @ spread**2).sum()
-        assert np.isclose(corrected_noise(mdp, mu, pi, problem, theta, omega, 0.0)(sigma), total, rtol=1e-10)
+                total += (
+                    problem.xi[pair]
+                    * mdp.transitions.reshape(6, 3)[pair, state]
+                    * (mu[state] @ spread**2).sum()
+                )
+        assert np.isclose(
+            corrected_noise(mdp, mu, pi, problem, theta, omega, 0.0)(sigma), total, rtol=1e-10
+        )
 
 
 def test_noise_on_policy_is_the_papers_and_vanishes_with_expectations():
     mdp, mu, pi, _ = instance(9, features=3)
-    problem = PredictionProblem.on_pairs(mdp, mu, mu, np.random.default_rng(1).standard_normal((12, 3)))
+    problem = PredictionProblem.on_pairs(
+        mdp, mu, mu, np.random.default_rng(1).standard_normal((12, 3))
+    )
     theta, omega = np.random.default_rng(2).standard_normal((2, 3))
     ours = corrected_noise(mdp, mu, mu, problem, theta, omega, 0.8)
     theirs = gq_noise(mdp, mu, problem, theta, omega, 0.8)
@@ -231,8 +264,14 @@ def test_long_run_noise_in_a_table_is_quadratic_in_sigma():
 def test_long_run_covariance_by_brute_force_over_lags():
     """λ > 0 on a chain of two pairs, lags summed from a long simulation's batch means."""
     mdp, mu, pi, problem = instance(12, 2, 2, features=2)
-    tables, view = variant_tables(mdp, mu, pi, problem.features, 0.8, "corrected"), CorrectedProblem.of(problem)
-    theta, walks = view.fixed_point(0.0, 0.5), pair_walks(problem, 400, 2050, np.random.default_rng(13))
+    tables, view = (
+        variant_tables(mdp, mu, pi, problem.features, 0.8, "corrected"),
+        CorrectedProblem.of(problem),
+    )
+    theta, walks = (
+        view.fixed_point(0.0, 0.5),
+        pair_walks(problem, 400, 2050, np.random.default_rng(13)),
+    )
     e, total = np.zeros((400, 2)), np.zeros((400, 2))
     for k in range(2050):
         here, after = walks[:, k], walks[:, k + 1]
@@ -242,19 +281,29 @@ def test_long_run_covariance_by_brute_force_over_lags():
     measured = total.T @ total / 400 / 2000
     exact = long_run_covariance(problem, tables.u, theta, 0.5)
     assert np.abs(measured - exact).max() < 0.25 * np.abs(exact).max()
-    with pytest.raises(ValueError, match=r"^theta leaves a mean step of size [\d.]+; it should be the fixed point$"):
+    with pytest.raises(
+        ValueError, match=r"^theta leaves a mean step of size [\d.]+; it should be the fixed point$"
+    ):
         long_run_covariance(problem, tables.u, theta + 1.0, 0.5)
 
 
 def test_long_run_covariance_asks_for_a_continuing_chain_in_its_stationary_law():
     rewards = [[1.0, 0.0], [-2.0, 0.5]]
-    domain = two_state(0.9, rewards=rewards).problem  # its p_trace is p_mu again, in an array of its own
-    same = PredictionProblem(domain.features, domain.p_mu, domain.p_pi, domain.rewards, domain.xi, 0.9)
+    domain = two_state(
+        0.9, rewards=rewards
+    ).problem  # its p_trace is p_mu again, in an array of its own
+    same = PredictionProblem(
+        domain.features, domain.p_mu, domain.p_pi, domain.rewards, domain.xi, 0.9
+    )
     bootstrap, theta = domain.features, domain.fixed_point(1.0, 0.5)
     wanted = long_run_covariance(same, bootstrap, theta, 0.5)
     assert np.array_equal(long_run_covariance(domain, bootstrap, theta, 0.5), wanted)
-    with pytest.raises(ValueError, match=r"^problem has episodes that end; the chain should be a continuing one$"):
-        long_run_covariance(two_state(0.9, "bootstrap", rewards=rewards).problem, bootstrap, theta, 0.5)
+    with pytest.raises(
+        ValueError, match=r"^problem has episodes that end; the chain should be a continuing one$"
+    ):
+        long_run_covariance(
+            two_state(0.9, "bootstrap", rewards=rewards).problem, bootstrap, theta, 0.5
+        )
     view = CorrectedProblem.of(domain, "weighted")  # its chains are P^π, its ξ that of P^μ
     told = r"^problem has a xi that p_mu changes; it should be the stationary law of p_mu$"
     with pytest.raises(ValueError, match=told):
@@ -267,24 +316,37 @@ def test_a_problem_and_an_mdp_of_other_sizes_are_refused():
     half = np.full((2, 2), 0.5)
     for noise in (lambda: corrected_noise(other, half, half, problem, [1.0, 0.0], [0.0, 1.0], 0.5),
                   lambda: gq_noise(other, half, problem, [1.0, 0.0], [0.0, 1.0], 0.5)):  # fmt: skip
-        with pytest.raises(ValueError, match=r"^problem has 6 indices; it should have 4, the pairs of mdp$"):
+        with pytest.raises(
+            ValueError, match=r"^problem has 6 indices; it should have 4, the pairs of mdp$"
+        ):
             noise()
     tables = variant_tables(other, half, half, np.eye(4)[:, :2], 0.5, "corrected")
-    with pytest.raises(ValueError, match=r"^tables has u of shape \(4, 2\); it should be \(6, 2\) for problem$"):
-        gq_ensemble(problem, tables, np.zeros((1, 3), dtype=int), np.zeros(2), lam=0.5, alpha=0.1, beta=0.1)
+    with pytest.raises(
+        ValueError, match=r"^tables has u of shape \(4, 2\); it should be \(6, 2\) for problem$"
+    ):
+        gq_ensemble(
+            problem, tables, np.zeros((1, 3), dtype=int), np.zeros(2), lam=0.5, alpha=0.1, beta=0.1
+        )
 
 
 def test_stationary_error_of_gq_agrees_with_runs_at_a_small_step_size():
     mdp, mu, pi, problem = instance(14, 3, 2, features=2)
-    view, tables = CorrectedProblem.of(problem), variant_tables(mdp, mu, pi, problem.features, 0.5, "corrected")
+    view, tables = (
+        CorrectedProblem.of(problem),
+        variant_tables(mdp, mu, pi, problem.features, 0.5, "corrected"),
+    )
     theta, alpha = view.fixed_point(0.0, 0.3), 0.01
     noise = joint_noise(long_run_covariance(problem, tables.u, theta, 0.3), 2.0)
     exact = alpha * stationary_error(problem, joint_matrix(view, 0.5, 0.3, 2.0), noise)
     walks = pair_walks(problem, 200, 4000, np.random.default_rng(15))
-    path, _ = gq_ensemble(problem, tables, walks, theta, lam=0.3, alpha=alpha, beta=2 * alpha, every=100)
+    path, _ = gq_ensemble(
+        problem, tables, walks, theta, lam=0.3, alpha=alpha, beta=2 * alpha, every=100
+    )
     measured = (((path[10:] - theta) @ problem.features.T) ** 2 @ problem.xi).mean()
     assert abs(measured / exact - 1) < 0.25
-    with pytest.raises(ValueError, match=r"^drift is not Hurwitz; the mean iteration should be stable$"):
+    with pytest.raises(
+        ValueError, match=r"^drift is not Hurwitz; the mean iteration should be stable$"
+    ):
         stationary_error(problem, np.eye(2), np.eye(2))
 
 
@@ -322,7 +384,9 @@ def car_by_steps(setting, variant, seed):
             if not done:
                 phis, action, greedy, mu, rho = look(x, v)
                 after, mean = phis[action], phis[greedy]
-                traced = {"expected": mu @ phis, "weighted": rho * after, "maei": mean}.get(variant, after)
+                traced = {"expected": mu @ phis, "weighted": rho * after, "maei": mean}.get(
+                    variant, after
+                )
             theta, omega, trace, _ = corrected_gq_step(
                 theta, omega, trace, phi, reward, after, mean, rho_next=1.0 if variant == "paper" else rho,
                 trace_weight=trace_weight, phi_next_traced=traced, **rates,
@@ -335,7 +399,9 @@ def car_by_steps(setting, variant, seed):
 
 def assert_compiled_car_is_the_reference(setting, variant, seed, monkeypatch):
     weights, kernel = [], corrected.dense_run
-    monkeypatch.setattr(corrected, "dense_run", lambda *given: (weights.append(given[1]), kernel(*given))[1])
+    monkeypatch.setattr(
+        corrected, "dense_run", lambda *given: (weights.append(given[1]), kernel(*given))[1]
+    )
     compiled, diverged = corrected_car(setting, variant, 1, seed)
     steps, theta = car_by_steps(setting, variant, seed)
     assert diverged == 0
@@ -349,7 +415,9 @@ def assert_compiled_car_is_the_reference(setting, variant, seed, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(("variant", "seed"), [*zip(VARIANTS, (362, 58, 27, 23, 4), strict=True)])
 def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monkeypatch):
-    setting = ControlSetting(sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700)
+    setting = ControlSetting(
+        sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700
+    )
     steps = assert_compiled_car_is_the_reference(setting, variant, seed, monkeypatch)
     assert min(steps) < setting.max_steps
 
@@ -358,7 +426,16 @@ def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monke
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_compiled_car_is_the_reference_step_until_it_is_cut_off(variant, monkeypatch):
     setting = ControlSetting(
-        sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.6, p=96, tilings=5, memory="iht", episodes=2, max_steps=40
+        sigma=0.6,
+        lam=0.9,
+        eta=0.5,
+        alpha=0.01,
+        epsilon=0.6,
+        p=96,
+        tilings=5,
+        memory="iht",
+        episodes=2,
+        max_steps=40,
     )
     assert assert_compiled_car_is_the_reference(setting, variant, 5, monkeypatch) == [40, 40]
 
@@ -391,13 +468,17 @@ def test_car_variants_agree_where_nothing_is_sampled_and_refuse_other_settings()
 
 
 def test_more_cars_than_memory_holds_are_refused_by_their_number():
-    told = r"^runs is 2200000; it should be smaller, so that arrays hold at most 2147483648 numbers$"
+    told = (
+        r"^runs is 2200000; it should be smaller, so that arrays hold at most 2147483648 numbers$"
+    )
     with pytest.raises(ValueError, match=told):
         corrected_car(ControlSetting(episodes=1000), "paper", 2_200_000, 0)
 
 
 def test_engine_has_the_corrected_method_too():
-    setting = ControlSetting(method="corrected", alpha=0.002, eta=0.1, epsilon=0.3, episodes=30, max_steps=1500)
+    setting = ControlSetting(
+        method="corrected", alpha=0.002, eta=0.1, epsilon=0.3, episodes=30, max_steps=1500
+    )
     dense, _ = corrected_car(dataclasses.replace(setting, method="gradient"), "corrected", 3, 58)
     sparse = run_control(setting, 3, 58)
     assert np.array_equal(sparse.steps, dense)

@@ -47,13 +47,20 @@ def without_numbers():
 
 
 def test_every_figure_of_an_up_to_date_record_carries_its_numbers():
-    assert [name for name in without_numbers() if not refresh.stale(ROOT / "book" / f"{name}.md")] == []
+    assert [
+        name for name in without_numbers() if not refresh.stale(ROOT / "book" / f"{name}.md")
+    ] == []
 
 
 def notebook(picture, **metadata):
     """A record with one figure."""
-    output = {"output_type": "display_data", "data": {"image/png": base64.b64encode(picture).decode()}}
-    return {"cells": [{"cell_type": "code", "metadata": metadata, "source": "", "outputs": [output]}]}
+    output = {
+        "output_type": "display_data",
+        "data": {"image/png": base64.b64encode(picture).decode()},
+    }
+    return {
+        "cells": [{"cell_type": "code", "metadata": metadata, "source": "", "outputs": [output]}]
+    }
 
 
 @pytest.mark.slow
@@ -61,7 +68,9 @@ def test_a_figure_is_read_from_its_picture():
     figure, axes = figures.new()
     axes.plot([0.0, 1.0], [2.0, 3.0], label="up")
     axes.set(xlabel="σ")
-    record = notebook(figures.png(figure), mystnb={"figure": {"name": "fig-up", "caption": "It goes\n  up."}})
+    record = notebook(
+        figures.png(figure), mystnb={"figure": {"name": "fig-up", "caption": "It goes\n  up."}}
+    )
     ((name, table, about),) = data.figures("chapter", record)
     assert (name, about["caption"], about["axes"][0]["x"]) == ("fig-up", "It goes up.", "σ")
     assert list(csv.DictReader(io.StringIO(table)))[1]["y"] == "3"
@@ -113,10 +122,14 @@ def test_printed_lines_go_with_the_label_of_their_cell():
     ]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "results").glob("*.npz")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "results").glob("*.npz")), ids=lambda path: path.stem
+)
 def test_every_column_of_a_result_has_a_description(path):
     stored = load_results(path)
-    columns = {*map(str, stored.coords), *map(str, stored.data_vars), *map(str, stored.sizes)} - {"key"}
+    columns = {*map(str, stored.coords), *map(str, stored.data_vars), *map(str, stored.sizes)} - {
+        "key"
+    }
     assert all(data.describe("results", name, KNOWN) for name in columns)
 
 
@@ -135,19 +148,28 @@ def test_the_package(tmp_path):
     files = {path.relative_to(inside).as_posix() for path in inside.rglob("*") if path.is_file()}
     sums = dict(line.split("  ")[::-1] for line in (inside / data.SUMS).read_text().splitlines())
     assert set(sums) == files - {data.SUMS}
-    assert all(hashlib.sha256((inside / name).read_bytes()).hexdigest() == digest for name, digest in sums.items())
+    assert all(
+        hashlib.sha256((inside / name).read_bytes()).hexdigest() == digest
+        for name, digest in sums.items()
+    )
     with zipfile.ZipFile(archive) as packed:
         assert {name.removeprefix(f"{data.NAME}/") for name in packed.namelist()} == files
 
-    pictures = sum(1 for chapter, record in data.records().items() for _ in data.figures(chapter, record))
+    pictures = sum(
+        1 for chapter, record in data.records().items() for _ in data.figures(chapter, record)
+    )
     assert sum(name.startswith("figures/") for name in files) == pictures > 60
     for path in (ROOT / "results").glob("*.npz"):
         assert f"results/{path.stem}-setting.csv" in files
     with (inside / "claims.csv").open(encoding="utf-8", newline="") as register:
-        assert [row["verdict"] for row in csv.DictReader(register)] == [claim.verdict for claim in load_claims()]
+        assert [row["verdict"] for row in csv.DictReader(register)] == [
+            claim.verdict for claim in load_claims()
+        ]
 
     with (inside / "dictionary.csv").open(encoding="utf-8", newline="") as dictionary:
-        described = {(row["file"], row["column"]) for row in csv.DictReader(dictionary) if row["holds"]}
+        described = {
+            (row["file"], row["column"]) for row in csv.DictReader(dictionary) if row["holds"]
+        }
     for name in files:
         if name.endswith(".csv"):
             with (inside / name).open(encoding="utf-8", newline="") as table:
@@ -198,7 +220,16 @@ def test_an_organisation_has_the_address_that_the_citation_gives_it():
 
 def test_who_unpacks_the_data_is_told_what_is_there():
     words = data.readme()
-    files = ("figures/", "tables/", "results/", "printed.csv", "claims.csv", "dictionary.csv", data.CRATE, data.SUMS)
+    files = (
+        "figures/",
+        "tables/",
+        "results/",
+        "printed.csv",
+        "claims.csv",
+        "dictionary.csv",
+        data.CRATE,
+        data.SUMS,
+    )
     assert all(name in words for name in files)
     assert yaml.safe_load(read("CITATION.cff"))["version"] in words
 
@@ -211,10 +242,20 @@ def test_the_ways_to_cite_agree_with_each_other_and_with_the_package():
     assert {cited["version"], zenodo["version"], meta["version"]} == {project["version"]}
     assert {cited["title"], zenodo["title"], meta["alternateName"]} == {cited["title"]}
     assert meta["name"] == project["name"]
-    assert {str(cited["date-released"]), zenodo["publication_date"], meta["datePublished"]} == {cited["date-released"]}
-    assert re.search(rf"^## {re.escape(project['version'])} \({cited['date-released']}\)$", read("CHANGELOG.md"), re.M)
+    assert {str(cited["date-released"]), zenodo["publication_date"], meta["datePublished"]} == {
+        cited["date-released"]
+    }
+    assert re.search(
+        rf"^## {re.escape(project['version'])} \({cited['date-released']}\)$",
+        read("CHANGELOG.md"),
+        re.M,
+    )
     people = [author["name"] for author in cited["authors"]]
-    assert people == [one["name"] for one in zenodo["creators"]] == [one["name"] for one in meta["author"]]
+    assert (
+        people
+        == [one["name"] for one in zenodo["creators"]]
+        == [one["name"] for one in meta["author"]]
+    )
     assert people == [one["name"] for one in project["authors"]]
     assert project["license"] == " AND ".join(cited["license"])
     assert meta["license"] == [f"https://spdx.org/licenses/{name}" for name in cited["license"]]

@@ -24,7 +24,11 @@ from gqlib.edition.backups import draw_credit
 from gqlib.edition.paper import PAPER_TABLE_1
 from gqlib.stats import case_null
 
-MADE = {"backup": dials.backup_explorable, "credit": dials.credit_explorable, "null": dials.null_explorable}
+MADE = {
+    "backup": dials.backup_explorable,
+    "credit": dials.credit_explorable,
+    "null": dials.null_explorable,
+}
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +62,20 @@ def test_payments_are_those_of_the_drawing_and_of_a_trace(page):
             trace *= gamma * lam
             trace[day] += 1
             paid += delta * trace
-        np.testing.assert_allclose(formula(page, "credit", "credit", lam, gamma), [*errors, *paid], atol=1e-12)
+        np.testing.assert_allclose(
+            formula(page, "credit", "credit", lam, gamma), [*errors, *paid], atol=1e-12
+        )
         drawn = draw_credit(Figure().subplots(), ["a", "b", "c", "d"], errors, gamma * lam)
         np.testing.assert_allclose(paid, drawn, atol=1e-12)
         assert formula(page, "credit", "fade", lam, gamma) == [pytest.approx(gamma * lam)]
-    assert formula(page, "credit", "credit", 0.5, 1.0) == [-3, 4, 2, -0.5, 5, 2]  # by hand, in the chapter
+    assert formula(page, "credit", "credit", 0.5, 1.0) == [
+        -3,
+        4,
+        2,
+        -0.5,
+        5,
+        2,
+    ]  # by hand, in the chapter
 
 
 @pytest.mark.parametrize(("n", "cells"), [(1, 1), (9, 2), (49, 1), (49, 6), (99, 6)])
@@ -103,10 +116,14 @@ def opened(browser, tmp_path_factory):
     """The three figures on one bare page with the book's scripts and styles."""
     folder = tmp_path_factory.mktemp("dials")
     parts = [made().html(f"fig-{name}") for name, made in MADE.items()]
-    sources = [(STATIC / name).read_text(encoding="utf-8") for name in ("dials.js", "explorables.js")]
+    sources = [
+        (STATIC / name).read_text(encoding="utf-8") for name in ("dials.js", "explorables.js")
+    ]
     parts += [f"<script>{script}</script>" for script in sources]
     style = (STATIC / "gq.css").read_text(encoding="utf-8")
-    head = f'<html lang="en"><head><meta charset="utf-8"><title>x</title><style>{style}</style></head>'
+    head = (
+        f'<html lang="en"><head><meta charset="utf-8"><title>x</title><style>{style}</style></head>'
+    )
     text = f"<!doctype html>{head}<body>{''.join(parts)}</body></html>"
     (folder / "page.html").write_text(text, encoding="utf-8")
     with opened_page(browser, (folder / "page.html").as_uri()) as tab:

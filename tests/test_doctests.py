@@ -19,7 +19,9 @@ import gqlib
 
 BOOK = Path(__file__).parents[1] / "book"
 MODULES = sorted(
-    info.name for info in pkgutil.walk_packages(gqlib.__path__, "gqlib.") if not info.name.endswith("__main__")
+    info.name
+    for info in pkgutil.walk_packages(gqlib.__path__, "gqlib.")
+    if not info.name.endswith("__main__")
 )
 ON_PAGE = re.findall(r"automodule:: (\S+)", (BOOK / "api.md").read_text(encoding="utf-8"))
 # Names that others rely on: they stay importable as written here.
@@ -53,7 +55,18 @@ RELIED_ON = (
 RELIED_ON_MEMBERS = {
     "gqlib.FiniteMDP": ("pair_chain", "q", "state_chain", "v"),
     "gqlib.PredictionProblem": (
-        *("A", "M", "b", "fixed_point", "mspbe", "mspbe_gradient", "on_pairs", "on_states", "prop1_step", "rank_A"),
+        *(
+            "A",
+            "M",
+            "b",
+            "fixed_point",
+            "mspbe",
+            "mspbe_gradient",
+            "on_pairs",
+            "on_states",
+            "prop1_step",
+            "rank_A",
+        ),
         *("rank_M", "td_step"),
     ),
     "gqlib.domains.Domain": ("problem", "theta0", "trajectory"),
@@ -75,11 +88,17 @@ def takes_seconds(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if takes_seconds(name) else name for name in MODULES]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if takes_seconds(name) else name
+        for name in MODULES
+    ],
 )
 def test_examples_of(name):
     found = doctest.DocTestFinder().find(importlib.import_module(name))
-    once = {example.docstring: example for example in found}  # in a module that is mutated, each is there many times
+    once = {
+        example.docstring: example for example in found
+    }  # in a module that is mutated, each is there many times
     runner = doctest.DocTestRunner()
     assert sum(runner.run(example).failed for example in once.values()) == 0
 
@@ -99,7 +118,11 @@ def is_code(value):
 def own(cls):
     """Public methods and properties that a class defines itself."""
     kinds = (FunctionType, classmethod, staticmethod, property, cached_property)
-    return {name: member for name, member in vars(cls).items() if name[0] != "_" and isinstance(member, kinds)}
+    return {
+        name: member
+        for name, member in vars(cls).items()
+        if name[0] != "_" and isinstance(member, kinds)
+    }
 
 
 def examples(text):
@@ -135,7 +158,9 @@ def test_a_module_of_the_reference_lists_what_is_public(module):
 
 @pytest.mark.parametrize("module", ON_PAGE)
 def test_every_public_name_has_an_example(module):
-    assert [name for name, value in public(module).items() if is_code(value) and not shown(value)] == []
+    assert [
+        name for name, value in public(module).items() if is_code(value) and not shown(value)
+    ] == []
 
 
 @pytest.mark.parametrize("module", ON_PAGE)
@@ -182,21 +207,32 @@ def names_used(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "gqlib":
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                if inner in MODULES and alias.name not in importlib.import_module(node.module).__all__:
+                if (
+                    inner in MODULES
+                    and alias.name not in importlib.import_module(node.module).__all__
+                ):
                     modules[alias.asname or alias.name] = inner
                 else:
                     used.add((node.module, alias.name))
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in modules
+        ):
             used.add((modules[node.value.id], node.attr))
         else:
-            assert not (isinstance(node, ast.Import) and any(a.name.startswith("gqlib") for a in node.names)), path
+            assert not (
+                isinstance(node, ast.Import) and any(a.name.startswith("gqlib") for a in node.names)
+            ), path
     return used
 
 
 @pytest.mark.parametrize("chapter", sorted(path.stem for path in BOOK.glob("*.md")))
 def test_what_a_chapter_uses_is_public_and_in_the_reference(chapter):
     used = names_used(BOOK / f"{chapter}.md")
-    hidden = [pair for pair in sorted(used) if pair[1] not in importlib.import_module(pair[0]).__all__]
+    hidden = [
+        pair for pair in sorted(used) if pair[1] not in importlib.import_module(pair[0]).__all__
+    ]
     assert hidden == []
     assert {module for module, _ in used} - {"gqlib"} <= set(ON_PAGE)
 
@@ -204,4 +240,8 @@ def test_what_a_chapter_uses_is_public_and_in_the_reference(chapter):
 def test_the_chapters_were_read():
     used = set.union(*(names_used(path) for path in BOOK.glob("*.md")))
     assert len(used) > 150
-    assert {("gqlib", "FiniteMDP"), ("gqlib.edition.figures", "new"), ("gqlib.domains", "two_state")} <= used
+    assert {
+        ("gqlib", "FiniteMDP"),
+        ("gqlib.edition.figures", "new"),
+        ("gqlib.domains", "two_state"),
+    } <= used

@@ -57,7 +57,9 @@ def test_wind_lifts_and_the_border_stops():
 
 def test_a_stray_step_leads_to_each_of_the_eight_neighbours():
     mdp = windy_gridworld(astray=0.8).mdp
-    row = mdp.transitions[3 * COLUMNS + 1, 1].reshape(7, COLUMNS)  # no wind here; the action is right
+    row = mdp.transitions[3 * COLUMNS + 1, 1].reshape(
+        7, COLUMNS
+    )  # no wind here; the action is right
     expected = np.zeros((7, COLUMNS))
     expected[2:5, 0:3] = 0.1
     expected[3, 1] = 0.0
@@ -71,7 +73,9 @@ def test_sampled_moves_have_the_probabilities_of_the_mdp():
     counts = np.zeros(4)
     np.add.at(counts, episode.actions, 1)
     assert np.abs(counts / counts.sum() - 0.25).max() < 4 * np.sqrt(0.25 * 0.75 / counts.sum())
-    probabilities = task.mdp.transitions[episode.states[:-1], episode.actions[:-1], episode.states[1:]]
+    probabilities = task.mdp.transitions[
+        episode.states[:-1], episode.actions[:-1], episode.states[1:]
+    ]
     assert (probabilities > 0).all()
 
 
@@ -94,7 +98,9 @@ def test_an_episode_is_drawn_by_inverting_distributions_one_after_the_other():
     rng = np.random.default_rng(12)
     transitions = rng.dirichlet(np.full(4, 0.5), size=(4, 3))
     transitions[3] = np.eye(4)[3]
-    mdp = FiniteMDP(transitions, np.vstack([rng.random((3, 3)), np.zeros((1, 3))]), 0.9, terminal=[3])
+    mdp = FiniteMDP(
+        transitions, np.vstack([rng.random((3, 3)), np.zeros((1, 3))]), 0.9, terminal=[3]
+    )
     policy, start = rng.dirichlet(np.ones(3), size=4), [0.2, 0.5, 0.3, 0.0]
 
     def first(law, uniform):
@@ -124,12 +130,18 @@ def test_a_number_on_the_border_of_two_intervals_belongs_to_the_upper():
             return 0.5
 
     mdp = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[2.0], [0.0]], 1.0, terminal=[1])
-    twice = FiniteMDP(np.eye(4)[[[1, 1], [1, 1], [1, 1], [3, 3]]], np.zeros((4, 2)), 1.0, terminal=[3])
-    drawn = sample_episode(twice, np.full((4, 2), 0.5), [0.5, 0.0, 0.5, 0.0], Half(np.random.PCG64(0)), max_steps=1)
+    twice = FiniteMDP(
+        np.eye(4)[[[1, 1], [1, 1], [1, 1], [3, 3]]], np.zeros((4, 2)), 1.0, terminal=[3]
+    )
+    drawn = sample_episode(
+        twice, np.full((4, 2), 0.5), [0.5, 0.0, 0.5, 0.0], Half(np.random.PCG64(0)), max_steps=1
+    )
     assert (drawn.states.tolist(), drawn.actions.tolist()) == ([2, 1], [1, 1])
     for limit in (0, 1.5):
         with pytest.raises(ValueError, match=rf"^max_steps is {limit}; "):
-            sample_episode(mdp, [[1.0], [1.0]], [1.0, 0.0], np.random.default_rng(0), max_steps=limit)
+            sample_episode(
+                mdp, [[1.0], [1.0]], [1.0, 0.0], np.random.default_rng(0), max_steps=limit
+            )
 
 
 def test_an_episode_keeps_arrays_that_cannot_be_written_and_names_what_is_wrong():
@@ -180,13 +192,18 @@ def test_bad_input_is_refused_by_name(make, message):
 
 
 def test_a_task_keeps_its_own_start_law_and_never_starts_at_an_end():
-    mdp, start = FiniteMDP([[[0.0, 1.0]], [[0.0, 0.0]]], [[2.0], [0.0]], 1.0, terminal=[1]), [1.0, 0.0]
+    mdp, start = (
+        FiniteMDP([[[0.0, 1.0]], [[0.0, 0.0]]], [[2.0], [0.0]], 1.0, terminal=[1]),
+        [1.0, 0.0],
+    )
     task = TabularTask(mdp, start)
     start[0] = 7.0
     assert task.start.tolist() == [1.0, 0.0]
     with pytest.raises(ValueError, match="read-only"):
         task.start[0] = 0.5
-    with pytest.raises(ValueError, match=r"^start is \[0, 1\]; it should give no weight to a terminal state"):
+    with pytest.raises(
+        ValueError, match=r"^start is \[0, 1\]; it should give no weight to a terminal state"
+    ):
         TabularTask(mdp, [0, 1])
 
 
@@ -202,9 +219,18 @@ def test_a_task_keeps_its_own_start_law_and_never_starts_at_an_end():
 )
 def test_sampling_refuses_bad_input_by_name(changes, message):
     mdp = FiniteMDP(np.eye(3)[[[1, 2], [0, 2], [2, 2]]], np.zeros((3, 2)), 1.0, terminal=[2])
-    good = {"policy": np.full((3, 2), 0.5), "start": [1.0, 0.0, 0.0], "rng": np.random.default_rng(0), "max_steps": 9}
+    good = {
+        "policy": np.full((3, 2), 0.5),
+        "start": [1.0, 0.0, 0.0],
+        "rng": np.random.default_rng(0),
+        "max_steps": 9,
+    }
     arguments = good | changes
     with pytest.raises(ValueError, match=message):
         sample_episode(
-            mdp, arguments["policy"], arguments["start"], arguments["rng"], max_steps=arguments["max_steps"]
+            mdp,
+            arguments["policy"],
+            arguments["start"],
+            arguments["rng"],
+            max_steps=arguments["max_steps"],
         )

@@ -22,14 +22,18 @@ def labels(axes):
 
 
 def arrows(axes):
-    return [child for child in axes.get_children() if getattr(child, "arrow_patch", None) is not None]
+    return [
+        child for child in axes.get_children() if getattr(child, "arrow_patch", None) is not None
+    ]
 
 
 def test_the_machine_has_an_arrow_and_a_number_for_every_move(axes):
     drawings.draw_machine(axes)
     moves = machine_mdp().transitions
     assert len(arrows(axes)) == (moves > 0).sum()
-    numbers = sorted(float(text) for text in (child.get_text() for child in axes.texts) if text[:1].isdigit())
+    numbers = sorted(
+        float(text) for text in (child.get_text() for child in axes.texts) if text[:1].isdigit()
+    )
     assert numbers == sorted(moves[moves > 0])
     assert {"new", "worn", "broken"} <= labels(axes)
 
@@ -47,7 +51,9 @@ def test_a_backup_weighs_the_action_taken_by_sigma_and_all_of_them_by_the_policy
     expected = [0.2 * (1 - sigma), 0.5 * (1 - sigma) + sigma, 0.3 * (1 - sigma)]
     np.testing.assert_allclose(weights, expected, rtol=1e-15)
     assert weights.sum() == pytest.approx(1.0)
-    assert [f"×{weight:.3g}" for weight in weights] == [text for text in written(axes) if text.startswith("×")]
+    assert [f"×{weight:.3g}" for weight in weights] == [
+        text for text in written(axes) if text.startswith("×")
+    ]
     assert {"pair", "state", "a", "b", "c", f"σ = {sigma:g}", "expect", "sample"} <= labels(axes)
 
 
@@ -60,7 +66,9 @@ def colours(axes):
 
 
 def test_lines_of_a_backup_are_there_only_with_weight(axes):
-    drawings.draw_backup(axes, 0.0, PLAN[2], RUN)  # the crew ran, the plan repairs: nothing leads to what was sampled
+    drawings.draw_backup(
+        axes, 0.0, PLAN[2], RUN
+    )  # the crew ran, the plan repairs: nothing leads to what was sampled
     assert figures.BLUE not in colours(axes)
     assert colours(axes).count(figures.RED) == 1
     axes.clear()
@@ -69,7 +77,9 @@ def test_lines_of_a_backup_are_there_only_with_weight(axes):
     assert figures.RED not in colours(axes)
 
 
-@pytest.mark.parametrize(("sigma", "end"), [(0.0, (-1.0, 0.0)), (0.5, (0.0, 1.0)), (1.0, (1.0, 0.0))])
+@pytest.mark.parametrize(
+    ("sigma", "end"), [(0.0, (-1.0, 0.0)), (0.5, (0.0, 1.0)), (1.0, (1.0, 0.0))]
+)
 def test_the_hand_of_the_dial_points_to_sigma(axes, sigma, end):
     drawings.draw_backup(axes, sigma, [0.5, 0.5], 0)
     (hand,) = arrows(axes)

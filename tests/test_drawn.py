@@ -37,10 +37,15 @@ def picture(change=None, noise=0.0):
 
 
 CHANGES = {
-    "a red square": lambda left, right: (left.clear(), right.add_patch(Rectangle((0, 0), 1, 1, color="red"))),
+    "a red square": lambda left, right: (
+        left.clear(),
+        right.add_patch(Rectangle((0, 0), 1, 1, color="red")),
+    ),
     "another factor": lambda left, right: left.lines[0].set_ydata(2 * np.exp(X)),
     "two per cent": lambda left, right: left.lines[0].set_ydata(np.exp(1.02 * X)),
-    "one point": lambda left, right: left.lines[0].set_ydata(np.where(X[30] == X, 1.1, 1) * np.exp(X)),
+    "one point": lambda left, right: left.lines[0].set_ydata(
+        np.where(X[30] == X, 1.1, 1) * np.exp(X)
+    ),
     "a sign": lambda left, right: right.collections[0].set_offsets(np.c_[X, -np.sin(X)]),
     "a label": lambda left, right: left.set_xlabel("steps"),
     "a name in the legend": lambda left, right: left.get_legend().get_texts()[0].set_text("decay"),
@@ -78,7 +83,9 @@ def test_every_figure_of_the_book_says_what_was_drawn():
                 data = output.get("data", {})
                 if "image/png" in data or "image/svg+xml" in data:
                     text = "".join(data.get("text/plain", ""))
-                    again = path.stem != "article" and text in seen  # the article shows some of the book's once more
+                    again = (
+                        path.stem != "article" and text in seen
+                    )  # the article shows some of the book's once more
                     if not text.startswith("figure of ") or (again and path.stem != TWICE):
                         missing.append((path.stem, cell.get("id"), text))
                     if path.stem != "article":
@@ -109,8 +116,12 @@ def told(axes, kind):
 
 
 def test_axes_are_told_by_their_names_scales_and_limits(square):
-    square.set(xlabel="across", ylabel="up", title="name", yscale="log", xlim=(-1e-17, 2.5), ylim=(1, 1234))
-    assert told(square, "axes") == ["axes ['across', 'up', 'name', 'linear', 'log'] ['0', '2.5', '1', '1.2e+03']"]
+    square.set(
+        xlabel="across", ylabel="up", title="name", yscale="log", xlim=(-1e-17, 2.5), ylim=(1, 1234)
+    )
+    assert told(square, "axes") == [
+        "axes ['across', 'up', 'name', 'linear', 'log'] ['0', '2.5', '1', '1.2e+03']"
+    ]
 
 
 def test_a_line_is_told_by_its_label_colour_style_and_places(square):
@@ -126,7 +137,9 @@ def test_a_collection_is_told_by_colours_values_offsets_and_outlines(square):
     assert line.endswith(f" {[0, int(STEP + BEGIN)]}")
     assert told(square, "offsets") == [f"offsets {steps((0.25, 0.1), (0.5, 0.9))}"]
     square.fill_between([0.2, 0.4], [0.3, 0.3], [0.5, 0.5], color="#ff000080")
-    assert told(square, "collection")[1] == "collection ['#ff000080', '#ff000080']  []"  # a style for each is left out
+    assert (
+        told(square, "collection")[1] == "collection ['#ff000080', '#ff000080']  []"
+    )  # a style for each is left out
     assert str(steps((0.4, 0.5))[0]) in told(square, "path")[-1]
 
 
@@ -138,11 +151,15 @@ def test_patches_images_and_texts_are_told(square):
     corners = steps((0.25, 0.5), (0.5, 0.5), (0.5, 0.75), (0.25, 0.75), (0.25, 0.5))
     assert told(square, "patch") == [f"patch ['#112233ff', '#445566ff'] solid {corners}"]
     assert told(square, "text") == ["text 'here'"]
-    assert told(square, "image") == [f"image {[0, int(0.25 * STEP + BEGIN), -9999, int(STEP + BEGIN)]}"]
+    assert told(square, "image") == [
+        f"image {[0, int(0.25 * STEP + BEGIN), -9999, int(STEP + BEGIN)]}"
+    ]
 
 
 def test_what_is_far_outside_is_told_alike_and_what_is_nowhere_apart(square):
-    found = module._places(square, square.transData, [(-1.5, 0.0), (-7.0, 2.5), (0.5, 9.0), (np.nan, 0.5)])
+    found = module._places(
+        square, square.transData, [(-1.5, 0.0), (-7.0, 2.5), (0.5, 9.0), (np.nan, 0.5)]
+    )
     left, right = int(np.floor(-STEP + BEGIN)), int(np.floor(2 * STEP + BEGIN))
     assert found == [[left, 0], [left, right], [steps((0.5, 0.0))[0][0], right], [-9999, -9999]]
     assert module._places(square, square.transData, []) == []
@@ -154,7 +171,12 @@ def test_what_is_far_outside_is_told_alike_and_what_is_nowhere_apart(square):
 
 def test_values_are_told_in_steps_of_their_range():
     assert module._values(None) == []
-    assert module._values([[2.0, 3.0], [6.0, np.inf]]) == [0, int(0.25 * STEP + BEGIN), int(STEP + BEGIN), -9999]
+    assert module._values([[2.0, 3.0], [6.0, np.inf]]) == [
+        0,
+        int(0.25 * STEP + BEGIN),
+        int(STEP + BEGIN),
+        -9999,
+    ]
     assert module._values([5.0, 5.0]) == [0, 0]
     assert module._values([np.nan]) == [-9999]
     hidden = np.ma.masked_array([1.0, 2.0, 9.0], mask=[False, False, True])

@@ -53,7 +53,9 @@ def test_two_state_in_closed_form():
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.7, 1.0])
-@pytest.mark.parametrize("problem", [drawn(1)[0], drawn(2, 0.99)[0], two_state(0.99).problem, ending()])
+@pytest.mark.parametrize(
+    "problem", [drawn(1)[0], drawn(2, 0.99)[0], two_state(0.99).problem, ending()]
+)
 def test_the_matrix_is_negative_definite_and_the_sums_are_why(problem, lam):
     n, gamma, chain = problem.n, problem.gamma, problem.p_pi
     interest = np.random.default_rng(0).random(n) + 0.1
@@ -96,7 +98,10 @@ def test_the_means_by_simulation():
     for k in range(steps):
         j = walks[:, k]
         carried = 0.5 * RATIOS[j] * carried + 1.0
-        trace = 0.5 * lam * RATIOS[j][:, None] * trace + (lam + (1 - lam) * carried)[:, None] * p.features[j]
+        trace = (
+            0.5 * lam * RATIOS[j][:, None] * trace
+            + (lam + (1 - lam) * carried)[:, None] * p.features[j]
+        )
     at = np.eye(4)[j]
     change = 0.5 * ahead[j] - p.features[j]
     checked = {
@@ -148,7 +153,11 @@ def test_refusals():
         followon(p, -np.ones(4))
     with pytest.raises(ValueError, match=r"interest has shape \(3,\)"):
         emphasis(p, 0.5, np.ones(3))
-    for call in (followon, lambda q: followon_second_moment(q, RATIOS), lambda q: emphatic_vector(q, 0.5)):
+    for call in (
+        followon,
+        lambda q: followon_second_moment(q, RATIOS),
+        lambda q: emphatic_vector(q, 0.5),
+    ):
         with pytest.raises(ValueError, match=r"^problem has a trace that is cut"):
             call(two_state(0.5, "bootstrap").problem)
     told = r"^gamma is 1\.0; .*; problem should have a smaller one$"

@@ -41,7 +41,9 @@ def test_paired_p_values_are_scipys():
     expected = each(lambda x, y: stats.ttest_rel(x, y, alternative="less").pvalue)
     np.testing.assert_allclose(paired_p_values(FIRST, SECOND), expected, rtol=1e-12)
     for scale in (1e-200, 1e90):  # squares would be lost
-        np.testing.assert_allclose(paired_p_values(scale * FIRST, scale * SECOND), expected, rtol=1e-9)
+        np.testing.assert_allclose(
+            paired_p_values(scale * FIRST, scale * SECOND), expected, rtol=1e-9
+        )
 
 
 def test_differences_that_are_all_alike_leave_nothing_to_estimate():
@@ -51,7 +53,11 @@ def test_differences_that_are_all_alike_leave_nothing_to_estimate():
 
 def test_signed_ranks_are_scipys():
     expected = each(
-        lambda x, y: stats.wilcoxon(x, y, "zsplit", correction=False, alternative="less", method="asymptotic").pvalue
+        lambda x, y: (
+            stats.wilcoxon(
+                x, y, "zsplit", correction=False, alternative="less", method="asymptotic"
+            ).pvalue
+        )
     )
     np.testing.assert_allclose(signed_rank_p_values(FIRST, SECOND), expected, rtol=1e-12)
 
@@ -78,7 +84,11 @@ def test_signs_are_scipys_and_equal_runs_do_not_count():
 
 @pytest.mark.parametrize("test", TESTS)
 def test_better_than_both_is_the_worse_of_two(test):
-    middle, zero, one = RNG.normal(0.0, 1.0, (4, 9)), RNG.normal(0.4, 1.0, 9), RNG.normal(0.4, 1.0, 9)
+    middle, zero, one = (
+        RNG.normal(0.0, 1.0, (4, 9)),
+        RNG.normal(0.4, 1.0, 9),
+        RNG.normal(0.4, 1.0, 9),
+    )
     found = better_than_both(middle, zero, one, test=test)
     for row, p_value in zip(middle, found, strict=True):
         assert p_value == max(TESTS[test](row, zero), TESTS[test](row, one))
@@ -107,20 +117,33 @@ def test_infinite_scores_are_for_ranks_and_signs_only():
     with pytest.raises(ValueError, match=r"^at_one is "):
         better_than_both(middle, [2.0, 3.0, 4.0], end)
     assert better_than_both(middle, end, end, test="sign") == 0.125
-    with pytest.raises(ValueError, match=r"^test is 'u'; it should be one of 't', 'signed rank', 'sign'$"):
+    with pytest.raises(
+        ValueError, match=r"^test is 'u'; it should be one of 't', 'signed rank', 'sign'$"
+    ):
         better_than_both(middle, end, end, test="u")
 
 
 def test_paired_p_values_name_what_they_cannot_take():
-    with pytest.raises(ValueError, match=r"^second has shape \(3,\); it should go with first, \(2,\)$"):
+    with pytest.raises(
+        ValueError, match=r"^second has shape \(3,\); it should go with first, \(2,\)$"
+    ):
         paired_p_values([1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match=r"^first holds 1 runs; it should hold at least 2$"):
         paired_p_values([1.0], [2.0])
-    for first, second in ((1.0, 2.0), ([1.0, INF], [1.0, 2.0]), ([1.0, NAN], [1.0, 2.0]), ([0.0, 2e100], [1.0, 0.0])):
-        with pytest.raises(ValueError, match=r"^first is .*, second .*; they should hold finite scores of runs$"):
+    for first, second in (
+        (1.0, 2.0),
+        ([1.0, INF], [1.0, 2.0]),
+        ([1.0, NAN], [1.0, 2.0]),
+        ([0.0, 2e100], [1.0, 0.0]),
+    ):
+        with pytest.raises(
+            ValueError, match=r"^first is .*, second .*; they should hold finite scores of runs$"
+        ):
             paired_p_values(first, second)
     for test in (signed_rank_p_values, sign_p_values):
-        with pytest.raises(ValueError, match=r"^second has shape \(3,\); it should go with first, \(2,\)$"):
+        with pytest.raises(
+            ValueError, match=r"^second has shape \(3,\); it should go with first, \(2,\)$"
+        ):
             test([1.0, 2.0], [1.0, 2.0, 3.0])
         for wrong in (1.0, [NAN, 1.0], [-INF, 1.0]):
             told = "it should hold scores of runs, infinity for one that diverged$"
@@ -144,7 +167,10 @@ def test_a_cell_is_compared_row_by_row():
     rows = scores[1:-1]
     better = [max(less(row, zero), less(row, one)) for row in rows]
     worse = [max(less(zero, row), less(one, row)) for row in rows]
-    between = [2 * min(max(less(row, zero), less(one, row)), max(less(zero, row), less(row, one))) for row in rows]
+    between = [
+        2 * min(max(less(row, zero), less(one, row)), max(less(zero, row), less(row, one)))
+        for row in rows
+    ]
     np.testing.assert_allclose(found.p_better, holm(better), rtol=1e-9)
     np.testing.assert_allclose(found.p_worse, holm(worse), rtol=1e-9)
     np.testing.assert_allclose(found.p_between, holm([min(p, 1.0) for p in between]), rtol=1e-9)
@@ -154,7 +180,9 @@ def test_a_cell_is_compared_row_by_row():
     assert found.shown() == (1, 1, 1)
     assert found.p_between[1] < 0.05 < found.p_between[[0, 2]].min()
     turned = compare_with_ends(scores[::-1])
-    np.testing.assert_allclose(turned.difference[::-1], found.difference)  # the better end, wherever it is
+    np.testing.assert_allclose(
+        turned.difference[::-1], found.difference
+    )  # the better end, wherever it is
     np.testing.assert_allclose(turned.p_between[::-1], found.p_between, rtol=1e-9)
 
 
@@ -174,7 +202,10 @@ def test_cells_are_checked():
         for wrong in (np.zeros(3), np.zeros((2, 4)), np.zeros((3, 0)), np.zeros((3, 2, 2))):
             with pytest.raises(ValueError, match=told.format(re.escape(str(wrong.shape)))):
                 function(wrong)
-        with pytest.raises(ValueError, match=r"^scores is not finite \(or beyond 1e100\); a run that diverged should "):
+        with pytest.raises(
+            ValueError,
+            match=r"^scores is not finite \(or beyond 1e100\); a run that diverged should ",
+        ):
             function([[1.0, INF, 1.0, 1.0]] * 3)
     assert _cell_scores(WHOLE).dtype == np.int64
     assert _cell_scores(WHOLE.astype(np.uint8)).dtype == np.int64
@@ -191,7 +222,9 @@ def test_repetitions_are_those_of_the_runs_that_were_drawn():
     drawn = np.random.default_rng(2).multinomial(6, [1 / 8] * 8, 40)
     assert drawn.sum(axis=1).tolist() == [6] * 40
     for often, counts, winner in zip(drawn, found.counts, found.winner, strict=True):
-        totals = [sum(int(n) * int(score) for n, score in zip(often, row, strict=True)) for row in WHOLE]
+        totals = [
+            sum(int(n) * int(score) for n, score in zip(often, row, strict=True)) for row in WHOLE
+        ]
         assert tuple(counts) == tuple(case_counts(totals))
         assert winner == totals.index(min(totals))
     for name, wrong in (("runs", 0), ("repetitions", 1), ("repetitions", 10**15), ("rng", 3)):
@@ -213,10 +246,14 @@ def test_blocks_are_disjoint_and_in_order():
 
 
 def test_who_leads_and_how_often_two_repetitions_disagree():
-    made = Repetitions(np.array([[3, 1, 1], [2, 2, 1], [0, 1, 4], [1, 3, 1], [1, 2, 2]]), np.array([0, 2, 2, 5, 2]))
+    made = Repetitions(
+        np.array([[3, 1, 1], [2, 2, 1], [0, 1, 4], [1, 3, 1], [1, 2, 2]]), np.array([0, 2, 2, 5, 2])
+    )
     assert made.leading.tolist() == [0, -1, 2, 1, -1]
     pairs = [(i, j) for i in range(5) for j in range(5) if i != j]
-    assert made.disagreement == pytest.approx(sum(made.winner[i] != made.winner[j] for i, j in pairs) / len(pairs))
+    assert made.disagreement == pytest.approx(
+        sum(made.winner[i] != made.winner[j] for i, j in pairs) / len(pairs)
+    )
 
 
 # ---------------------------------------------------------------- confirmation
@@ -239,7 +276,9 @@ def test_the_winner_of_the_even_runs_is_judged_on_the_odd_ones(turn):
 def test_a_tie_of_the_ends_goes_to_the_first_and_few_runs_cannot_be_split():
     found = confirm_winner([[1, 5, 1, 6], [0, 1, 0, 2], [1, 7, 1, 8]])
     assert (found.row, found.chosen, found.confirmed) == (1, -1.0, -4.0)
-    with pytest.raises(ValueError, match=r"^scores holds 3 runs; it should hold at least 4 to be split$"):
+    with pytest.raises(
+        ValueError, match=r"^scores holds 3 runs; it should hold at least 4 to be split$"
+    ):
         confirm_winner(np.zeros((3, 3)))
 
 
@@ -267,7 +306,9 @@ def test_runs_that_diverged_are_worse():
     assert verdict(one, one, two) == "not decided"
 
 
-@pytest.mark.parametrize("wrong", [3.0, [1.0, 2.0], [1.0, 2.0, NAN], [1.0, 2.0, 2e100], [[1.0, 2.0, 3.0]]])
+@pytest.mark.parametrize(
+    "wrong", [3.0, [1.0, 2.0], [1.0, 2.0, NAN], [1.0, 2.0, 2e100], [[1.0, 2.0, 3.0]]]
+)
 def test_a_verdict_names_what_it_cannot_take(wrong):
     good = [1.0, 2.0, 3.5]
     told = "it should hold one score for every run, as at_zero does$"
@@ -280,19 +321,31 @@ def test_a_verdict_names_what_it_cannot_take(wrong):
 
 
 def test_a_cell_of_a_result_is_in_the_order_of_sigma():
-    labels = {"p": [512, 512, 1024, 512], "kind": ["a", "b", "a", "a"], "sigma": [1.0, 0.0, 0.5, 0.2]}
+    labels = {
+        "p": [512, 512, 1024, 512],
+        "kind": ["a", "b", "a", "a"],
+        "sigma": [1.0, 0.0, 0.5, 0.2],
+    }
     data = xarray.Dataset(
-        {"score": ("setting", [30, 10, 20, 40])}, {name: ("setting", given) for name, given in labels.items()}
+        {"score": ("setting", [30, 10, 20, 40])},
+        {name: ("setting", given) for name, given in labels.items()},
     )
     assert cell(data, p=512)["score"].values.tolist() == [10, 40, 30]
     assert cell(data, p=512, kind="a")["score"].values.tolist() == [40, 30]
     assert cell(data)["score"].values.tolist() == [10, 40, 20, 30]
     assert cell(data, p=np.int64(1024))["score"].values.tolist() == [20]
-    with pytest.raises(ValueError, match=r"^fields are {'p': 5}; some setting of the result should have these values$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^fields are {'p': 5}; some setting of the result should have these values$",
+    ):
         cell(data, p=5)
-    with pytest.raises(ValueError, match=r"^p is \[512\]; it should be one value of that coordinate$"):
+    with pytest.raises(
+        ValueError, match=r"^p is \[512\]; it should be one value of that coordinate$"
+    ):
         cell(data, p=[512])
-    with pytest.raises(ValueError, match=r"^dataset is .*; it should be an xarray\.Dataset with sigma, q$"):
+    with pytest.raises(
+        ValueError, match=r"^dataset is .*; it should be an xarray\.Dataset with sigma, q$"
+    ):
         cell(data, q=1)
     for name in ("sigma", "p"):
         with pytest.raises(ValueError, match=r"^dataset is .*sigma"):

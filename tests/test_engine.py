@@ -10,7 +10,17 @@ from numba import njit
 
 from gqlib.control import ControlSetting, run_control
 from gqlib.domains.random_walk import random_walk
-from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, _kernel, environments, run, run_setting
+from gqlib.engine import (
+    EngineSetting,
+    Environment,
+    Features,
+    Learner,
+    Tiles,
+    _kernel,
+    environments,
+    run,
+    run_setting,
+)
 from gqlib.engine import runs as runs_module
 from gqlib.engine.coders import CarTable
 from gqlib.engine.learners import LEARNERS
@@ -28,7 +38,9 @@ SMALL = {"alpha": 0.01, "lam": 0.9, "gamma": 0.99, "episodes": 3, "max_steps": 2
 
 def agree(setting, seed=4):
     """That compiled and dense runs take the same steps, with the same weights up to rounding."""
-    compiled, reference = (run_setting(setting, 1, seed, engine=engine) for engine in ("fast", "reference"))
+    compiled, reference = (
+        run_setting(setting, 1, seed, engine=engine) for engine in ("fast", "reference")
+    )
     np.testing.assert_array_equal(compiled.steps, reference.steps)
     np.testing.assert_array_equal(compiled.capped, reference.capped)
     np.testing.assert_array_equal(compiled.diverged, reference.diverged)
@@ -84,7 +96,9 @@ def test_a_ridge_that_turns_omega_round_is_taken(kappa):
     if kappa < 200.0:
         agree(setting)
     else:
-        fast, reference = (run_setting(setting, 2, 3, engine=engine) for engine in ("fast", "reference"))
+        fast, reference = (
+            run_setting(setting, 2, 3, engine=engine) for engine in ("fast", "reference")
+        )
         assert fast.diverged.all()
         assert reference.diverged.all()
         np.testing.assert_array_equal(fast.steps, reference.steps)
@@ -109,9 +123,13 @@ def test_the_car_goes_as_in_the_special_kernel(method, v, target, learner):
     wanted = run_control(special, 2, 9, weights=True)
     np.testing.assert_array_equal(general.steps, wanted.steps)
     np.testing.assert_array_equal(general.capped, wanted.capped)
-    assert v == "same-step" or not wanted.capped.any()  # what is due at a cut is carried over there, and dropped here
+    assert (
+        v == "same-step" or not wanted.capped.any()
+    )  # what is due at a cut is carried over there, and dropped here
     used = CAR.coder._table.used
-    np.testing.assert_allclose(general.theta, wanted.theta[:, used], rtol=0, atol=1e-9 * np.abs(wanted.theta).max())
+    np.testing.assert_allclose(
+        general.theta, wanted.theta[:, used], rtol=0, atol=1e-9 * np.abs(wanted.theta).max()
+    )
 
 
 def test_environments_are_compared_by_what_they_hold():
@@ -121,14 +139,18 @@ def test_environments_are_compared_by_what_they_hold():
     assert hash(chain(walk)) == hash(same) != hash(other)
     assert EngineSetting(same) == EngineSetting(chain(walk)) != EngineSetting(other)
     assert {EngineSetting(same), EngineSetting(chain(walk))} == {EngineSetting(same)}
-    assert repr(other) == "Environment('chain', 2 actions, 1 of 9 features active, at most 10000 steps)"
+    assert (
+        repr(other)
+        == "Environment('chain', 2 actions, 1 of 9 features active, at most 10000 steps)"
+    )
     assert "8 of 512 features active" in repr(environments.mountain_car(p=512))
 
 
 def test_divergence_is_data():
     settings = {"alpha": 5.0, "lam": 0.9, "gamma": 1.0, "episodes": 4, "max_steps": 3000}
     result, reference = (
-        run(CAR, "sarsa", runs=2, seed=0, engine=engine, **settings) for engine in ("fast", "reference")
+        run(CAR, "sarsa", runs=2, seed=0, engine=engine, **settings)
+        for engine in ("fast", "reference")
     )
     assert result.diverged.all()
     np.testing.assert_array_equal(result.steps, reference.steps)
@@ -142,7 +164,9 @@ def test_runs_do_not_depend_on_how_they_are_cut():
     together = run_setting(setting, 4, seed=8)
     apart = [run_setting(setting, 2, seed=8, first_run=first) for first in (0, 2)]
     for name in ("steps", "returns", "theta", "omega"):
-        np.testing.assert_array_equal(getattr(together, name), np.concatenate([getattr(part, name) for part in apart]))
+        np.testing.assert_array_equal(
+            getattr(together, name), np.concatenate([getattr(part, name) for part in apart])
+        )
     assert len(np.unique(together.theta, axis=0)) == 4
 
 
@@ -171,7 +195,10 @@ def test_dynamics_are_gymnasiums_up_to_rounding(name):
     environment, rng = getattr(environments, name)(), np.random.default_rng(0)
     ended = 0
     for _ in range(300):
-        state, action = tuple((rng.uniform(-1, 1, 4) * scale).tolist()), int(rng.integers(environment.actions))
+        state, action = (
+            tuple((rng.uniform(-1, 1, 4) * scale).tolist()),
+            int(rng.integers(environment.actions)),
+        )
         ours, reward, ends = environment.step((), state, action, words(0, 0, START))
         theirs, their_reward, their_end = gymnasium_step(other, state, action)
         gap = np.abs(np.array(ours) - theirs)
@@ -186,10 +213,16 @@ def test_dynamics_are_gymnasiums_up_to_rounding(name):
 def test_the_car_is_gymnasiums_up_to_the_goal():
     environment, rng = environments.mountain_car(), np.random.default_rng(0)
     for _ in range(300):
-        x, v, action = float(rng.uniform(-1.2, 0.45)), float(rng.uniform(-0.07, 0.07)), int(rng.integers(3))
+        x, v, action = (
+            float(rng.uniform(-1.2, 0.45)),
+            float(rng.uniform(-0.07, 0.07)),
+            int(rng.integers(3)),
+        )
         state = x, v, float(np.cos(3 * x))
         (ours_x, ours_v, _), reward, ends = environment.step((), state, action, words(0, 0, START))
-        (theirs_x, theirs_v), their_reward, their_end = gymnasium_step("MountainCar-v0", (x, v), action)
+        (theirs_x, theirs_v), their_reward, their_end = gymnasium_step(
+            "MountainCar-v0", (x, v), action
+        )
         assert ours_x == pytest.approx(min(theirs_x, 0.5), abs=1e-15)
         assert ours_v == pytest.approx(theirs_v, abs=1e-16)
         assert (reward, ends) == (their_reward, their_end)
@@ -198,7 +231,11 @@ def test_the_car_is_gymnasiums_up_to_the_goal():
 def test_whole_episodes_go_as_in_gymnasium():
     """The same actions from the same start: cart-pole to the bit of its length."""
     gymnasium = pytest.importorskip("gymnasium")
-    env, environment, rng = gymnasium.make("CartPole-v1"), environments.cart_pole(), np.random.default_rng(1)
+    env, environment, rng = (
+        gymnasium.make("CartPole-v1"),
+        environments.cart_pole(),
+        np.random.default_rng(1),
+    )
     for seed in range(20):
         env.reset(seed=seed)
         state, ends, theirs = tuple(env.unwrapped.state.tolist()), False, False
@@ -213,7 +250,9 @@ def test_whole_episodes_go_as_in_gymnasium():
 def test_sine_and_cosine_are_accurate_to_rounding():
     import mpmath
 
-    for x in np.concatenate([np.linspace(-4 * np.pi, 4 * np.pi, 1001), np.pi / 2 * np.arange(-8, 9)]).tolist():
+    for x in np.concatenate(
+        [np.linspace(-4 * np.pi, 4 * np.pi, 1001), np.pi / 2 * np.arange(-8, 9)]
+    ).tolist():
         sine, cosine = environments._sine_and_cosine(x)
         assert abs(sine - float(mpmath.sin(x))) < 3e-16
         assert abs(cosine - float(mpmath.cos(x))) < 3e-16
@@ -225,7 +264,11 @@ def test_sine_and_cosine_are_accurate_to_rounding():
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_tiles_are_those_of_tiles3(axes):
     """States share a tile exactly where tiles3 says so, tiling by tiling."""
-    coder, rng, memory = Tiles((0.0,) * axes, (1.0,) * axes, (3,) * axes, 8), np.random.default_rng(0), IHT(10_000)
+    coder, rng, memory = (
+        Tiles((0.0,) * axes, (1.0,) * axes, (3,) * axes, 8),
+        np.random.default_rng(0),
+        IHT(10_000),
+    )
     names = {}
     for state in rng.uniform(0, 1, (400, axes)).tolist():
         ours, theirs = coder.indices(tuple(state)), tiles(memory, 8, [3 * x for x in state])
@@ -248,11 +291,18 @@ def test_indices_are_looked_up_or_computed_with_the_same_result(stride):
     for k, state in enumerate(states):
         row = table(codes.active, codes.grid, (), tuple(state), 0)
         there = computed(buffer, codes.grid, (), tuple(state), k % 2)
-        wanted = [stride * (index * 3 + a) for a in range(3) for index in coder.indices(tuple(state))]
-        assert codes.active[row : row + 24].tolist() == buffer[there : there + 24].tolist() == wanted
+        wanted = [
+            stride * (index * 3 + a) for a in range(3) for index in coder.indices(tuple(state))
+        ]
+        assert (
+            codes.active[row : row + 24].tolist() == buffer[there : there + 24].tolist() == wanted
+        )
     for state in ((np.nan, 1.0), (0.0, np.inf), (-np.inf, np.nan)):
         for locate in (table, computed):
-            assert locate(codes.active if locate is table else buffer, codes.grid, (), state, 0) == _kernel.NO_STATE
+            assert (
+                locate(codes.active if locate is table else buffer, codes.grid, (), state, 0)
+                == _kernel.NO_STATE
+            )
 
 
 def test_features_out_of_range_do_not_reach_memory():
@@ -271,7 +321,13 @@ def test_features_out_of_range_do_not_reach_memory():
         out[0] = out[1] = state
 
     with pytest.raises(ValueError, match="or one twice"):
-        run(Environment(*own(), 2, Features(twice, size=10, active=2)), "sarsa", runs=1, seed=0, episodes=3)
+        run(
+            Environment(*own(), 2, Features(twice, size=10, active=2)),
+            "sarsa",
+            runs=1,
+            seed=0,
+            episodes=3,
+        )
 
 
 # States and rewards that are no numbers
@@ -294,10 +350,16 @@ def _begun(data, stream):
 def _counted(data, state, action, stream):
     place = state[0] + 0.125
     ends = place >= 1.0
-    return (place, data[2] if place == data[1] else 0.0), data[3] if place == data[1] else -1.0, ends
+    return (
+        (place, data[2] if place == data[1] else 0.0),
+        data[3] if place == data[1] else -1.0,
+        ends,
+    )
 
 
-def faulty(coder, first=0.0, place=0.5, seen=0.0, reward=-1.0, observe=environments._as_it_is, actions=2):
+def faulty(
+    coder, first=0.0, place=0.5, seen=0.0, reward=-1.0, observe=environments._as_it_is, actions=2
+):
     """Eight steps an episode; at a place, in step 8·place, it returns the given numbers."""
     data = (first, place, seen, reward)
     return Environment(_begun, _counted, actions, coder, observe, data=data, name="faulty")
@@ -307,26 +369,41 @@ CODERS = [IN_A_BOX, TOO_FINE_FOR_A_TABLE, Features(_one_of_two, size=2)]
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
-@pytest.mark.parametrize("coder", CODERS if COMPILED else CODERS[:2], ids=["table", "computed", "own"])
+@pytest.mark.parametrize(
+    "coder", CODERS if COMPILED else CODERS[:2], ids=["table", "computed", "own"]
+)
 def test_a_state_that_is_no_number_is_told_with_its_place(coder, engine):
     numbers = {"runs": 2, "seed": 0, "episodes": 3, "lam": 0.5, "engine": engine, "first_run": 4}
     assert run(faulty(coder), "sarsa", **numbers).steps.tolist() == [[8, 8, 8]] * 2
     for value in (np.nan, np.inf, -np.inf):
-        with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, in run 4, episode 0 .* after 4 steps"):
+        with pytest.raises(
+            ValueError,
+            match=r"^state of 'faulty' is not finite, in run 4, episode 0 .* after 4 steps",
+        ):
             run(faulty(coder, seen=value), "sarsa", **numbers)
-        with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, in run 4, episode 0 .* after 0 steps"):
+        with pytest.raises(
+            ValueError,
+            match=r"^state of 'faulty' is not finite, in run 4, episode 0 .* after 0 steps",
+        ):
             run(faulty(coder, first=value), "sarsa", **numbers)
-        with pytest.raises(ValueError, match=r"^reward of 'faulty' is not finite, in run 4, .* after 4 steps; its"):
+        with pytest.raises(
+            ValueError, match=r"^reward of 'faulty' is not finite, in run 4, .* after 4 steps; its"
+        ):
             run(faulty(coder, reward=value), "sarsa", **numbers)
     # The last state of an episode has no features, so nothing depends on it.
-    assert run(faulty(coder, place=1.0, seen=np.nan), "sarsa", **numbers).steps.tolist() == [[8, 8, 8]] * 2
+    assert (
+        run(faulty(coder, place=1.0, seen=np.nan), "sarsa", **numbers).steps.tolist()
+        == [[8, 8, 8]] * 2
+    )
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
 def test_a_coder_is_held_to_what_it_observes(engine):
     @njit
     def observe(data, state):
-        return state[0], np.log(state[0] - 0.25) if state[0] > 0.0 else 0.0  # −∞ after two steps, NaN after one
+        return state[0], np.log(state[0] - 0.25) if state[
+            0
+        ] > 0.0 else 0.0  # −∞ after two steps, NaN after one
 
     with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, .* after 1 steps;"):
         run(faulty(IN_A_BOX, observe=observe), "sarsa", runs=1, seed=0, episodes=1, engine=engine)
@@ -337,7 +414,9 @@ def test_a_place_that_is_none_of_the_cars_does_not_reach_memory():
         with pytest.raises(ValueError, match=r"^coder of 'faulty' has no place for the state"):
             run(faulty(CarTable(512), first=first, actions=3), "sarsa", runs=1, seed=0, episodes=1)
     for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"^state of 'faulty' is not finite, .* after 0 steps;"):
+        with pytest.raises(
+            ValueError, match=r"^state of 'faulty' is not finite, .* after 0 steps;"
+        ):
             run(faulty(CarTable(512), first=value, actions=3), "sarsa", runs=1, seed=0, episodes=1)
 
 
@@ -345,11 +424,18 @@ def test_a_failure_of_the_environment_is_recorded_and_the_rest_is_finished(tmp_p
     module = ModuleType("faulty_environments")
     module.sound, module.faulty = lambda: faulty(IN_A_BOX), lambda: faulty(IN_A_BOX, seen=np.nan)
     monkeypatch.setitem(sys.modules, "faulty_environments", module)
-    settings = tuple(EngineSetting(f"faulty_environments:{name}", "sarsa", episodes=2) for name in ("faulty", "sound"))
+    settings = tuple(
+        EngineSetting(f"faulty_environments:{name}", "sarsa", episodes=2)
+        for name in ("faulty", "sound")
+    )
     function = "gqlib.engine.runs:engine_runs"
-    study = Experiment("faulty", "one of two", function, settings, runs=1, seed=1, version="1", runs_per_task=1)
+    study = Experiment(
+        "faulty", "one of two", function, settings, runs=1, seed=1, version="1", runs_per_task=1
+    )
     apart = r"run 0 of EngineSetting\(environment='faulty_environments:faulty', \.\.\.\)"  # and not all of its fields
-    with pytest.raises(SweepError, match=apart + ": ValueError: state of 'faulty' is not finite, in run 0"):
+    with pytest.raises(
+        SweepError, match=apart + ": ValueError: state of 'faulty' is not finite, in run 0"
+    ):
         run_sweep(study, Store(tmp_path), workers=1, progress=False)
     sound = replace(study, settings=settings[1:])
     assert run_sweep(sound, Store(tmp_path), workers=1, progress=False).found == 1
@@ -396,9 +482,14 @@ def test_an_environment_and_a_learner_of_ones_own_by_name_in_a_sweep(monkeypatch
     module = ModuleType("my_engine")
     module.corridor, module.mine = corridor, replace(LEARNERS["sarsa"])
     monkeypatch.setitem(sys.modules, "my_engine", module)
-    settings = tuple(EngineSetting("my_engine:corridor", "my_engine:mine", alpha=a, episodes=10) for a in (0.1, 0.5))
+    settings = tuple(
+        EngineSetting("my_engine:corridor", "my_engine:mine", alpha=a, episodes=10)
+        for a in (0.1, 0.5)
+    )
     assert settings[0].imported == ("my_engine:corridor", "my_engine:mine")
-    experiment = Experiment("mine", "Mine", "any environment", settings, 4, 2019, "1", 2, summary="everything")
+    experiment = Experiment(
+        "mine", "Mine", "any environment", settings, 4, 2019, "1", 2, summary="everything"
+    )
     run_sweep(experiment, Store(tmp_path), workers=1)
     kept = collect(experiment, Store(tmp_path))
     for i, setting in enumerate(settings):
@@ -413,7 +504,11 @@ def test_objects_have_no_key():
             _ = setting.key
 
 
-PLAIN = {"begin": LEARNERS["gq"].begin, "before": LEARNERS["gq"].before, "after": LEARNERS["gq"].after}
+PLAIN = {
+    "begin": LEARNERS["gq"].begin,
+    "before": LEARNERS["gq"].before,
+    "after": LEARNERS["gq"].after,
+}
 WORLD = {"start": own()[0], "step": own()[1], "actions": 2, "coder": Features(_fill, size=10)}
 
 
@@ -423,11 +518,17 @@ WORLD = {"start": own()[0], "step": own()[1], "actions": 2, "coder": Features(_f
         (lambda: run("maze", runs=1, seed=0), r"^environment is 'maze'"),
         (lambda: run("acrobot", "dqn", runs=1, seed=0), r"^learner is 'dqn'"),
         (lambda: run("acrobot", runs=0, seed=0), r"^runs is 0"),
-        (lambda: run("acrobot", runs=1, seed=0, steps=3), r"^numbers is 'steps'; it should be one of 'sigma',"),
+        (
+            lambda: run("acrobot", runs=1, seed=0, steps=3),
+            r"^numbers is 'steps'; it should be one of 'sigma',",
+        ),
         (lambda: run("acrobot", runs=1, seed=0, engine="gpu"), r"^engine is 'gpu'"),
         (lambda: run("acrobot", runs=1, seed=0, lam=2.0), r"^lam is 2"),
         (lambda: run("acrobot", runs=1, seed=0, options=(("depth", 3),)), r"^options is"),
-        (lambda: run("nowhere:maze", runs=1, seed=0), r"^environment is 'nowhere:maze', which cannot be imported"),
+        (
+            lambda: run("nowhere:maze", runs=1, seed=0),
+            r"^environment is 'nowhere:maze', which cannot be imported",
+        ),
         (lambda: EngineSetting(corridor(), options=(("a", 1),)), r"^options is"),
         (lambda: EngineSetting("acrobot", options=3), r"^options is 3"),
         (lambda: Learner(**(PLAIN | {"after": max})), r"^after is a plain function"),
@@ -472,8 +573,14 @@ def _no_such_thing(data, state, action, stream):
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        (_two_things, r"^step returned \(\(0\.5,\), -1\.0\); it should return the next state, the reward and an end$"),
-        (_another_state, r"^step returned the state \(0\.5, 0\.5\) after \(0\.5,\); both should be of the same type"),
+        (
+            _two_things,
+            r"^step returned \(\(0\.5,\), -1\.0\); it should return the next state, the reward and an end$",
+        ),
+        (
+            _another_state,
+            r"^step returned the state \(0\.5, 0\.5\) after \(0\.5,\); both should be of the same type",
+        ),
         (_no_such_thing, r"^the functions of 'own', of its coder .*do not compile: .*nowhere"),
     ],
 )
@@ -487,4 +594,12 @@ def test_functions_that_do_not_compile_are_told_in_a_line(step, told):
 
 def test_names_lead_to_environments_and_learners():
     assert set(runs_module.ENVIRONMENTS) == {"mountain_car", "acrobot", "cart_pole"}
-    assert {"gq", "gq_lagged", "corrected_gq", "sarsa", "expected_sarsa", "true_online_sarsa", "qrc"} <= set(LEARNERS)
+    assert {
+        "gq",
+        "gq_lagged",
+        "corrected_gq",
+        "sarsa",
+        "expected_sarsa",
+        "true_online_sarsa",
+        "qrc",
+    } <= set(LEARNERS)

@@ -11,9 +11,24 @@ import numpy as np
 import pytest
 
 from gqlib.domains.random_walk import random_walk
-from gqlib.engine import EngineSetting, Environment, Features, Learner, Tiles, coders, environments, run_setting
+from gqlib.engine import (
+    EngineSetting,
+    Environment,
+    Features,
+    Learner,
+    Tiles,
+    coders,
+    environments,
+    run_setting,
+)
 from gqlib.engine import runs as runs_module
-from gqlib.engine.coders import CarTable, _car_functions, _feature_functions, _tile_functions, _tile_table
+from gqlib.engine.coders import (
+    CarTable,
+    _car_functions,
+    _feature_functions,
+    _tile_functions,
+    _tile_table,
+)
 from gqlib.engine.learners import LEARNERS
 from gqlib.engine.runs import EngineResult
 from gqlib.fast._control import DRAWN, FLUSH_BELOW
@@ -42,7 +57,12 @@ def _fill_two(data, state, out):
     out[0], out[1] = state, state + 1
 
 
-WORLD: dict[str, Any] = {"start": _start, "step": _step, "actions": 2, "coder": Features(_fill, size=4)}
+WORLD: dict[str, Any] = {
+    "start": _start,
+    "step": _step,
+    "actions": 2,
+    "coder": Features(_fill, size=4),
+}
 PARTS = {name: getattr(LEARNERS["gq"], name) for name in ("begin", "before", "after")}
 
 
@@ -50,7 +70,11 @@ PARTS = {name: getattr(LEARNERS["gq"], name) for name in ("begin", "before", "af
 
 
 def test_the_environments_have_the_actions_limits_and_boxes_that_they_should() -> None:
-    car, pole, acrobot = environments.mountain_car(), environments.cart_pole(), environments.acrobot()
+    car, pole, acrobot = (
+        environments.mountain_car(),
+        environments.cart_pole(),
+        environments.acrobot(),
+    )
     assert [(one.name, one.actions, one.max_steps) for one in (car, pole, acrobot)] == [
         ("mountain car", 3, 5000),
         ("cart-pole", 2, 500),
@@ -59,7 +83,9 @@ def test_the_environments_have_the_actions_limits_and_boxes_that_they_should() -
     assert car.coder == Tiles((-1.2, -0.07), (0.5, 0.07), (8, 8), 8)
     tilt = pi / 15  # twelve degrees
     assert pole.coder == Tiles((-2.4, -3.0, -tilt, -3.5), (2.4, 3.0, tilt, 3.5), (4, 4, 4, 4), 8)
-    assert acrobot.coder == Tiles((-pi, -pi, -4 * pi, -9 * pi), (pi, pi, 4 * pi, 9 * pi), (6, 6, 6, 6), 8)
+    assert acrobot.coder == Tiles(
+        (-pi, -pi, -4 * pi, -9 * pi), (pi, pi, 4 * pi, 9 * pi), (6, 6, 6, 6), 8
+    )
     assert all(one.data == () for one in (car, pole, acrobot))
 
 
@@ -67,8 +93,14 @@ def test_their_options_reach_the_coder() -> None:
     assert environments.mountain_car(4).coder == Tiles((-1.2, -0.07), (0.5, 0.07), (8, 8), 4)
     assert environments.mountain_car(4, p=256, memory="iht").coder == CarTable(256, 4, "iht")
     assert environments.mountain_car(p=256).coder == CarTable(256, 8, "int")
-    assert (environments.cart_pole(2, 3).coder.tilings, environments.cart_pole(2, 3).coder.tiles) == (2, (3,) * 4)
-    assert (environments.acrobot(2, 3).coder.tilings, environments.acrobot(2, 3).coder.tiles) == (2, (3,) * 4)
+    assert (
+        environments.cart_pole(2, 3).coder.tilings,
+        environments.cart_pole(2, 3).coder.tiles,
+    ) == (2, (3,) * 4)
+    assert (environments.acrobot(2, 3).coder.tilings, environments.acrobot(2, 3).coder.tiles) == (
+        2,
+        (3,) * 4,
+    )
 
 
 def test_a_chain_has_the_laws_of_its_task() -> None:
@@ -76,11 +108,15 @@ def test_a_chain_has_the_laws_of_its_task() -> None:
     walk = environments.chain(task)
     assert (walk.name, walk.actions, walk.max_steps) == ("chain", 2, 10_000)
     assert environments.chain(task, "mine").name == "mine"
-    with pytest.raises(ValueError, match=r"; it should be a TabularTask of gqlib\.domains\.episodes$"):
+    with pytest.raises(
+        ValueError, match=r"; it should be a TabularTask of gqlib\.domains\.episodes$"
+    ):
         environments.chain(task.mdp)
     start, moves, rewards, ends = walk.data
     np.testing.assert_allclose(np.diff(start, prepend=0.0), task.start, atol=1e-15)
-    np.testing.assert_allclose(np.diff(moves, axis=2, prepend=0.0), task.mdp.transitions, atol=1e-15)
+    np.testing.assert_allclose(
+        np.diff(moves, axis=2, prepend=0.0), task.mdp.transitions, atol=1e-15
+    )
     np.testing.assert_array_equal(rewards, task.mdp.rewards)
     np.testing.assert_array_equal(ends, task.mdp.is_terminal)
     assert (walk.coder.size, walk.coder.active) == (7, 1)
@@ -118,7 +154,9 @@ def test_an_environment_refuses_by_name_and_range(change: dict[str, Any], told: 
 
 
 def test_the_largest_memory_and_the_most_actions_will_do() -> None:
-    assert Environment(**(WORLD | {"actions": 4, "coder": Features(_fill, size=2**24)})).actions == 4
+    assert (
+        Environment(**(WORLD | {"actions": 4, "coder": Features(_fill, size=2**24)})).actions == 4
+    )
     assert Environment(**(WORLD | {"actions": 64})).actions == 64
     assert Environment(**(WORLD | {"actions": 1, "max_steps": 1})).max_steps == 1
 
@@ -126,7 +164,9 @@ def test_the_largest_memory_and_the_most_actions_will_do() -> None:
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 @pytest.mark.parametrize("name", ["start", "step", "observe"])
 def test_a_plain_function_in_an_environment_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} is a plain function; it should be compiled by numba\.njit$"):
+    with pytest.raises(
+        ValueError, match=rf"^{name} is a plain function; it should be compiled by numba\.njit$"
+    ):
         Environment(**(WORLD | {name: max}))
 
 
@@ -136,7 +176,9 @@ def test_a_plain_function_in_an_environment_is_refused(name: str) -> None:
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 @pytest.mark.parametrize("name", PARTS)
 def test_a_plain_function_in_a_learner_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} is a plain function; it should be compiled by numba\.njit$"):
+    with pytest.raises(
+        ValueError, match=rf"^{name} is a plain function; it should be compiled by numba\.njit$"
+    ):
         Learner(**(PARTS | {name: max}))
 
 
@@ -162,10 +204,22 @@ def test_the_flags_of_a_learner_are_flags(name: str) -> None:
     [
         (lambda: Tiles((np.nan,), (1.0,), (2,)), r"^low is "),
         (lambda: Tiles(((0.0,),), (1.0,), (2,)), r"^low has shape \(1, 1\); "),
-        (lambda: Tiles((0.0,), (1.0, 2.0), (2,)), r"^high has shape \(2,\); it should have shape \(1,\)$"),
-        (lambda: Tiles((0.0,), (0.0,), (2,)), r"^high is \(0\.0,\); it should be above low, \(0\.0,\)$"),
-        (lambda: Tiles((0.0,), (1.0,), (2, 3)), r"^tiles is \(2, 3\); it should hold a number for each of 1 axes$"),
-        (lambda: Tiles((0.0,), (1.0,), 2), r"^tiles is 2; it should hold a number for each of 1 axes$"),
+        (
+            lambda: Tiles((0.0,), (1.0, 2.0), (2,)),
+            r"^high has shape \(2,\); it should have shape \(1,\)$",
+        ),
+        (
+            lambda: Tiles((0.0,), (0.0,), (2,)),
+            r"^high is \(0\.0,\); it should be above low, \(0\.0,\)$",
+        ),
+        (
+            lambda: Tiles((0.0,), (1.0,), (2, 3)),
+            r"^tiles is \(2, 3\); it should hold a number for each of 1 axes$",
+        ),
+        (
+            lambda: Tiles((0.0,), (1.0,), 2),
+            r"^tiles is 2; it should hold a number for each of 1 axes$",
+        ),
         (lambda: Tiles((0.0,), (1.0,), (0,)), r"^tiles is 0; it should be .*1"),
         (lambda: Tiles((0.0,), (1.0,), (1025,)), r"^tiles is 1025; it should be .*1024"),
         (lambda: Tiles((0.0,), (1.0,), (2,), 0), r"^tilings is 0; it should be .*1"),
@@ -196,7 +250,10 @@ def test_the_flags_of_a_learner_are_flags(name: str) -> None:
         (lambda: Features(_fill, 4).indices("a"), r"^state is 'a', which fill cannot take: "),
         (lambda: CarTable(0), r"^p is 0; it should be .*1"),
         (lambda: CarTable(512, 0), r"^tilings is 0; it should be .*1"),
-        (lambda: CarTable(512, memory="salted"), r"^memory is 'salted'; it should be one of 'int', 'iht'$"),
+        (
+            lambda: CarTable(512, memory="salted"),
+            r"^memory is 'salted'; it should be one of 'int', 'iht'$",
+        ),
     ],
 )
 def test_a_coder_refuses_by_name_and_range(call: Any, told: str) -> None:
@@ -206,14 +263,24 @@ def test_a_coder_refuses_by_name_and_range(call: Any, told: str) -> None:
 
 def test_sizes_are_those_of_a_hand_count() -> None:
     coder = Tiles([0, -1], [1, 1], [2, 3], 4)
-    assert (coder.low, coder.high, coder.tiles, coder.tilings) == ((0.0, -1.0), (1.0, 1.0), (2, 3), 4)
+    assert (coder.low, coder.high, coder.tiles, coder.tilings) == (
+        (0.0, -1.0),
+        (1.0, 1.0),
+        (2, 3),
+        4,
+    )
     assert all(type(x) is float for x in (*coder.low, *coder.high))
     assert (coder.size, coder.active, coder._rows(3)) == (4 * 3 * 4, 4, 3 * 48)
     assert Tiles((0.0,), (1.0,), (2,)).tilings == 8
     assert Features(_fill, 4).active == 1
     assert Features(_fill, 4)._rows(3) == 12
     assert Features(_fill_two, 4, 2).indices(1) == [1, 2]
-    assert (CarTable().p, CarTable().tilings, CarTable().memory, CarTable().active) == (1024, 8, "int", 8)
+    assert (CarTable().p, CarTable().tilings, CarTable().memory, CarTable().active) == (
+        1024,
+        8,
+        "int",
+        8,
+    )
     assert CarTable(512)._rows(3) == len(CarTable(512)._table.used) <= 512
 
 
@@ -238,9 +305,14 @@ def test_tiles_are_counted_in_an_array_as_in_a_list() -> None:
 
 
 def test_more_steps_than_can_be_counted_are_refused() -> None:
-    for make in (lambda n: EngineSetting("acrobot", max_steps=n), lambda n: Environment(**WORLD, max_steps=n)):
+    for make in (
+        lambda n: EngineSetting("acrobot", max_steps=n),
+        lambda n: Environment(**WORLD, max_steps=n),
+    ):
         assert make(2**31).max_steps == 2**31
-        with pytest.raises(ValueError, match=r"^max_steps is 10+; it should be from 1 to 2147483648$"):
+        with pytest.raises(
+            ValueError, match=r"^max_steps is 10+; it should be from 1 to 2147483648$"
+        ):
             make(10**19)
 
 
@@ -253,14 +325,30 @@ def test_the_table_of_tiles_has_every_cell_and_action() -> None:
     wanted = [index * 3 + a for q in range(5) for a in range(3) for index in coder._indices([q])]
     assert codes.active.tolist() == wanted
     assert coder._codes(3, 4).active.tolist() == [4 * index for index in wanted]
-    wide = Tiles((0.0,), (1.0,), (128,), 64)  # 8256 features; twice 4 times as many are beyond 16 bits
-    assert [wide._codes(a, s).active.dtype for a, s in ((1, 1), (1, 4), (2, 4))] == [np.uint16, np.uint16, np.int64]
+    wide = Tiles(
+        (0.0,), (1.0,), (128,), 64
+    )  # 8256 features; twice 4 times as many are beyond 16 bits
+    assert [wide._codes(a, s).active.dtype for a, s in ((1, 1), (1, 4), (2, 4))] == [
+        np.uint16,
+        np.uint16,
+        np.int64,
+    ]
     assert wide._codes(2, 4).active.max() == 4 * (2 * 8256 - 1)
-    large = Tiles((0.0,) * 4, (1.0,) * 4, (4,) * 4, 8)._codes(2, 4)  # 33**4 cells are too many for a table
-    assert (large.active.dtype, large.active.shape, large.active.any()) == (np.int64, (2 * 2 * 8,), False)
+    large = Tiles((0.0,) * 4, (1.0,) * 4, (4,) * 4, 8)._codes(
+        2, 4
+    )  # 33**4 cells are too many for a table
+    assert (large.active.dtype, large.active.shape, large.active.any()) == (
+        np.int64,
+        (2 * 2 * 8,),
+        False,
+    )
     np.testing.assert_allclose(large.grid, [0.0, 32.0, 32.0] * 4)
     buffer = Features(_fill_two, 4, 2)._codes(3, 4)
-    assert (buffer.active.dtype, buffer.active.shape, buffer.grid.tolist()) == (np.int64, (2 * 3 * 2,), [0.0])
+    assert (buffer.active.dtype, buffer.active.shape, buffer.grid.tolist()) == (
+        np.int64,
+        (2 * 3 * 2,),
+        [0.0],
+    )
 
 
 @pytest.mark.parametrize(("largest", "few"), [(14, False), (15, True), (16, True)])
@@ -276,7 +364,9 @@ def test_as_many_cells_as_a_table_may_have_are_looked_up(
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled here")
 def test_a_plain_function_is_refused_in_whole_words() -> None:
-    with pytest.raises(ValueError, match=r"^fill is a plain function; it should be compiled by numba\.njit$"):
+    with pytest.raises(
+        ValueError, match=r"^fill is a plain function; it should be compiled by numba\.njit$"
+    ):
         Features(lambda data, state, out: None, 4)
 
 
@@ -297,7 +387,10 @@ def test_the_table_of_the_car_is_that_of_control_with_the_edges_of_its_cells() -
     np.testing.assert_array_equal(coder._codes(3, 1).active.reshape(table.rows.shape), table.rows)
     (x, v), grid = (table.edges_x, table.edges_v), codes.grid.tolist()
     assert grid[4:] == [*x.tolist(), *v.tolist()]
-    for edges, (scale, offset) in ((x, grid[:2]), (v, grid[2:4])):  # an inner edge is where the number of a cell begins
+    for edges, (scale, offset) in (
+        (x, grid[:2]),
+        (v, grid[2:4]),
+    ):  # an inner edge is where the number of a cell begins
         assert edges[1] * scale + offset == pytest.approx(1.0)
         assert edges[-2] * scale + offset == pytest.approx(len(edges) - 2)
 
@@ -308,7 +401,9 @@ def test_the_functions_of_a_coder_are_made_for_its_numbers() -> None:
     tiles, large = Tiles((0.0,), (1.0,), (2,), 2), Tiles((0.0,) * 4, (1.0,) * 4, (4,) * 4, 8)
     assert tiles._functions(3, see, 4) is _tile_functions((2,), 2, 3, True, see, 4)
     assert large._functions(3, see, 1) is _tile_functions((4, 4, 4, 4), 8, 3, False, see, 1)
-    assert Features(_fill_two, 4, 2)._functions(3, see, 4) is _feature_functions(_fill_two, 4, 2, 3, 4)
+    assert Features(_fill_two, 4, 2)._functions(3, see, 4) is _feature_functions(
+        _fill_two, 4, 2, 3, 4
+    )
     car = CarTable(64, 2)
     width, edges = car._table.rows.shape[1], (len(car._table.edges_x), len(car._table.edges_v))
     assert car._functions(3, see, 4) is _car_functions(2, width, *edges, see)
@@ -319,8 +414,19 @@ def test_the_functions_of_a_coder_are_made_for_its_numbers() -> None:
 
 def test_a_setting_has_these_defaults() -> None:
     setting = EngineSetting("acrobot")
-    assert (setting.learner, setting.options, setting.lam, setting.gamma, setting.alpha) == ("gq", (), 0.9, 1.0, 0.01)
-    assert (setting.eta, setting.kappa, setting.epsilon, setting.target) == (1.0, 1.0, 0.1, "greedy")
+    assert (setting.learner, setting.options, setting.lam, setting.gamma, setting.alpha) == (
+        "gq",
+        (),
+        0.9,
+        1.0,
+        0.01,
+    )
+    assert (setting.eta, setting.kappa, setting.epsilon, setting.target) == (
+        1.0,
+        1.0,
+        0.1,
+        "greedy",
+    )
     assert (setting.episodes, setting.max_steps, setting.theta0) == (100, None, 0.0)
     assert setting.make_learner() is LEARNERS["gq"]
     assert setting.imported == ()
@@ -328,8 +434,12 @@ def test_a_setting_has_these_defaults() -> None:
 
 def test_a_setting_keeps_numbers_as_pythons_and_options_in_order() -> None:
     kinds = ("lam", "gamma", "alpha", "eta", "kappa", "epsilon", "theta0")
-    setting = EngineSetting("acrobot", **{name: np.float32(0.5) for name in kinds}, episodes=np.int64(3))
-    assert all(type(getattr(setting, name)) is float and getattr(setting, name) == 0.5 for name in kinds)
+    setting = EngineSetting(
+        "acrobot", **{name: np.float32(0.5) for name in kinds}, episodes=np.int64(3)
+    )
+    assert all(
+        type(getattr(setting, name)) is float and getattr(setting, name) == 0.5 for name in kinds
+    )
     assert type(setting.episodes) is int
     assert type(EngineSetting("acrobot", max_steps=np.int64(3)).max_steps) is int
     given = EngineSetting("acrobot", options=[["tilings", 2], ["tiles", [3]]])
@@ -340,7 +450,10 @@ def test_a_setting_keeps_numbers_as_pythons_and_options_in_order() -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"environment": "maze"}, r"^environment is 'maze'; .* 'cart_pole', or 'module:function', or an Environment$"),
+        (
+            {"environment": "maze"},
+            r"^environment is 'maze'; .* 'cart_pole', or 'module:function', or an Environment$",
+        ),
         ({"environment": 3}, r"^environment is 3; it should be one of 'mountain_car'"),
         ({"learner": "dqn"}, r"^learner is 'dqn'; it should be one of 'gq', 'gq_lagged'"),
         ({"lam": -0.1}, r"^lam is -0\.1"),
@@ -372,15 +485,24 @@ def test_environments_and_learners_of_ones_own() -> None:
     setting = EngineSetting(own, LEARNERS["sarsa"])
     assert setting.make_environment() is own
     assert setting.make_learner() is LEARNERS["sarsa"]
-    with pytest.raises(ValueError, match=r"^options is .*; an environment that is made already has none$"):
+    with pytest.raises(
+        ValueError, match=r"^options is .*; an environment that is made already has none$"
+    ):
         EngineSetting(own, options=(("a", 1),))
-    with pytest.raises(ValueError, match=r"^environment is an object; in a setting that is stored it should be 'mod"):
+    with pytest.raises(
+        ValueError,
+        match=r"^environment is an object; in a setting that is stored it should be 'mod",
+    ):
         _ = setting.key
-    with pytest.raises(ValueError, match=r"^learner is an object; in a setting that is stored it should be 'mod"):
+    with pytest.raises(
+        ValueError, match=r"^learner is an object; in a setting that is stored it should be 'mod"
+    ):
         _ = EngineSetting("acrobot", LEARNERS["sarsa"]).key
     named = EngineSetting("test_engine_parts:world", "gqlib.engine.learners:mine")
     assert named.imported == ("test_engine_parts:world", "gqlib.engine.learners:mine")
-    with pytest.raises(ValueError, match=r"^learner is 'gqlib\.engine\.learners:mine', which cannot be imported: "):
+    with pytest.raises(
+        ValueError, match=r"^learner is 'gqlib\.engine\.learners:mine', which cannot be imported: "
+    ):
         named.make_learner()
     with pytest.raises(ValueError, match=r"^learner is .*; it should be "):
         EngineSetting("acrobot", "math:pi").make_learner()
@@ -388,7 +510,9 @@ def test_environments_and_learners_of_ones_own() -> None:
         EngineSetting("math:pi").make_environment()
     with pytest.raises(ValueError, match=r"^environment is 1; it should be "):
         EngineSetting("test_engine_parts:no_world").make_environment()
-    with pytest.raises(ValueError, match=r"^options is \(\('depth', 3\),\); .*unexpected keyword argument 'depth'"):
+    with pytest.raises(
+        ValueError, match=r"^options is \(\('depth', 3\),\); .*unexpected keyword argument 'depth'"
+    ):
         EngineSetting("acrobot", options=(("depth", 3),)).make_environment()
 
 
@@ -410,15 +534,31 @@ def result() -> EngineResult:
 
 
 def test_a_result_is_told_in_a_line_and_in_a_table() -> None:
-    told = "EngineResult(3 runs of 2 episodes, mean return -7.4, 1 capped episodes, 1 diverged runs)"
+    told = (
+        "EngineResult(3 runs of 2 episodes, mean return -7.4, 1 capped episodes, 1 diverged runs)"
+    )
     assert repr(result()) == told
     page = result()._repr_html_()
-    words = ["EngineResult", "environment", "Acrobot", "learner", "sarsa", "runs", "episodes of each", "mean return"]
+    words = [
+        "EngineResult",
+        "environment",
+        "Acrobot",
+        "learner",
+        "sarsa",
+        "runs",
+        "episodes of each",
+        "mean return",
+    ]
     words += ["capped episodes", "diverged runs"]
     places = [page.find(f">{word}<") for word in words]
     assert min(places) >= 0
     assert places == sorted(places)
-    for row, number in (("runs", 3), ("episodes of each", 2), ("capped episodes", 1), ("diverged runs", 1)):
+    for row, number in (
+        ("runs", 3),
+        ("episodes of each", 2),
+        ("capped episodes", 1),
+        ("diverged runs", 1),
+    ):
         assert f">{number}<" in page[page.find(f">{row}<") :][:120]
     assert runs_module._called(LEARNERS["gq"]) == "own"
 
@@ -436,10 +576,19 @@ def test_the_parts_of_a_kernel_are_those_of_environment_and_learner() -> None:
     parts = runs_module.parts_of(own, learner, "epsilon-greedy")
     assert tuple(parts)[:2] == (own.start, own.step)
     assert tuple(parts)[2:4] == own.coder._functions(2, own.observe, 4)
-    assert tuple(runs_module.parts_of(own, learner, "greedy", 1))[2:4] == own.coder._functions(2, own.observe, 1)
+    assert tuple(runs_module.parts_of(own, learner, "greedy", 1))[2:4] == own.coder._functions(
+        2, own.observe, 1
+    )
     assert tuple(parts)[4:7] == (learner.begin, learner.before, learner.after)
     assert tuple(parts)[7:] == (2, 1, True, True, True, True)
-    assert tuple(runs_module.parts_of(own, LEARNERS["sarsa"], "greedy"))[7:] == (2, 1, False, False, False, False)
+    assert tuple(runs_module.parts_of(own, LEARNERS["sarsa"], "greedy"))[7:] == (
+        2,
+        1,
+        False,
+        False,
+        False,
+        False,
+    )
 
 
 def test_features_of_a_state_by_hand() -> None:
@@ -460,10 +609,19 @@ def test_features_of_a_state_by_hand() -> None:
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        (lambda *_: 0, r"^step returned 0; it should return the next state, the reward and an end$"),
-        (lambda *_: (0, -1.0), r"^step returned \(0, -1\.0\); it should return the next state, the reward and an end$"),
+        (
+            lambda *_: 0,
+            r"^step returned 0; it should return the next state, the reward and an end$",
+        ),
+        (
+            lambda *_: (0, -1.0),
+            r"^step returned \(0, -1\.0\); it should return the next state, the reward and an end$",
+        ),
         (lambda *_: [0, -1.0, False], r"^step returned \[0, -1\.0, False\]; it should return"),
-        (lambda *_: ("b", -1.0, False), r"^step returned the state 'b' after 0; both should be of the same type"),
+        (
+            lambda *_: ("b", -1.0, False),
+            r"^step returned the state 'b' after 0; both should be of the same type",
+        ),
     ],
 )
 def test_a_step_that_returns_other_things_is_told(step: Any, told: str) -> None:
@@ -482,7 +640,9 @@ def test_a_state_that_changes_its_size_is_told_and_one_that_does_not_will_do() -
     runs_module._rehearse(world, 0, 0)
     assert seen == [((), (0.25,), 0)]
     world.data = (1,)
-    with pytest.raises(ValueError, match=r"^step returned the state \(0\.5, 0\.5\) after \(0\.25,\); both should "):
+    with pytest.raises(
+        ValueError, match=r"^step returned the state \(0\.5, 0\.5\) after \(0\.25,\); both should "
+    ):
         runs_module._rehearse(world, 0, 0)
 
 
@@ -501,7 +661,9 @@ def test_runs_of_the_reference_are_counted_and_cut() -> None:
         theta += 0.1 * -1.0  # gamma is 1 and the pair follows itself, so the error is the reward
     np.testing.assert_allclose(found.theta, [[theta, 0.5, 0.5, 0.5]] * 3, atol=1e-14)
     assert found.omega.tolist() == [[0.0] * 4] * 3
-    cut = run_setting(EngineSetting(still, "sarsa", episodes=1, max_steps=4), 1, 0, engine="reference")
+    cut = run_setting(
+        EngineSetting(still, "sarsa", episodes=1, max_steps=4), 1, 0, engine="reference"
+    )
     assert cut.steps.tolist() == [[4]]
 
 
@@ -528,10 +690,14 @@ def test_the_table_of_a_result_has_an_interval_over_runs() -> None:
         assert f">{told}<" in page[page.find(f">{name}<") :][:120]
 
 
-def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     own, given = Environment(**(WORLD | {"data": (3,)})), []
 
-    def kernel(data: Any, codes: Any, memory: Any, streams: Any, sigma: Any, rates: Any, limits: Any) -> Any:
+    def kernel(
+        data: Any, codes: Any, memory: Any, streams: Any, sigma: Any, rates: Any, limits: Any
+    ) -> Any:
         given.append((data, codes, memory, streams, sigma, rates, limits))
         rows = memory.weights.reshape(-1, 4)
         assert rows.tolist() == [[0.5, 0.0, 0.0, 0.0]] * 8
@@ -549,7 +715,11 @@ def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(monkeyp
     assert parts == runs_module.parts_of(own, LEARNERS["qrc"], "epsilon-greedy")
     assert data == (3,)
     assert [one.tolist() for one in codes] == [one.tolist() for one in own.coder._codes(2, 4)]
-    assert (memory.live.shape, memory.live.dtype, memory.weights.shape) == ((9,), np.int64, (32,))  # room for one more
+    assert (memory.live.shape, memory.live.dtype, memory.weights.shape) == (
+        (9,),
+        np.int64,
+        (32,),
+    )  # room for one more
     assert (memory.steps.dtype, memory.returns.dtype) == (np.int64, np.float64)
     for name, purpose in (("starts", START), ("behaviour", BEHAVIOUR), ("moves", TRAJECTORY)):
         assert getattr(streams, name).tolist() == words(7, 2, purpose).tolist()
@@ -559,26 +729,50 @@ def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(monkeyp
     assert tuple(limits) == (own.max_steps, 0.3, FLUSH_BELOW)
     assert (found.steps.tolist(), found.capped.tolist()) == ([[4, 9, 2]], [[False, True, False]])
     assert (found.returns.tolist(), found.diverged.tolist()) == ([[-4.0, -9.0, -2.0]], [False])
-    assert (found.theta.tolist(), found.omega.tolist()) == ([list(range(0, 32, 4))], [list(range(2, 32, 4))])
+    assert (found.theta.tolist(), found.omega.tolist()) == (
+        [list(range(0, 32, 4))],
+        [list(range(2, 32, 4))],
+    )
 
 
-def test_an_end_that_is_none_of_the_learners_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_that_is_none_of_the_learners_is_told_with_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     own = Environment(**(WORLD | {"name": "maze"}))
     place = r"in run 5, episode 1 \(both from 0\), after 2 steps; "
     for outcome, told in (
-        (runs_module.LOST, rf"^coder of 'maze' has no place for the state, .* {place}it should give different "),
-        (runs_module.NO_STATE, rf"^state of 'maze' is not finite, {place}its start, step and observe should return "),
-        (runs_module.NO_REWARD, rf"^reward of 'maze' is not finite, {place}its step should return a finite number$"),
+        (
+            runs_module.LOST,
+            rf"^coder of 'maze' has no place for the state, .* {place}it should give different ",
+        ),
+        (
+            runs_module.NO_STATE,
+            rf"^state of 'maze' is not finite, {place}its start, step and observe should return ",
+        ),
+        (
+            runs_module.NO_REWARD,
+            rf"^reward of 'maze' is not finite, {place}its step should return a finite number$",
+        ),
     ):
-        monkeypatch.setattr(runs_module, "kernel_of", lambda _, outcome=outcome: lambda *_: (outcome, 1, 2))
+        monkeypatch.setattr(
+            runs_module, "kernel_of", lambda _, outcome=outcome: lambda *_: (outcome, 1, 2)
+        )
         with pytest.raises(ValueError, match=told):
             run_setting(EngineSetting(own, "sarsa"), 2, 0, first_run=5)
     monkeypatch.setattr(runs_module, "kernel_of", lambda _: lambda *_: (runs_module.DIVERGED, 1, 2))
     found = run_setting(EngineSetting(own, "sarsa", episodes=3, max_steps=7), 2, 0)
-    assert (found.steps.tolist(), found.capped.tolist()) == ([[0, 7, 7]] * 2, [[False, True, True]] * 2)
+    assert (found.steps.tolist(), found.capped.tolist()) == (
+        [[0, 7, 7]] * 2,
+        [[False, True, True]] * 2,
+    )
     assert np.isnan(found.returns).tolist() == [[False, True, True]] * 2
     assert found.diverged.tolist() == [True, True]
-    kept = runs_module.engine_runs(EngineSetting(own, "sarsa", episodes=3, max_steps=7), 2, 0, first_run=1)
+    kept = runs_module.engine_runs(
+        EngineSetting(own, "sarsa", episodes=3, max_steps=7), 2, 0, first_run=1
+    )
     assert list(kept) == ["steps", "returns", "diverged"]
     assert (kept["steps"].dtype, kept["steps"].tolist()) == (np.int32, [[0, 7, 7]] * 2)
-    assert (np.isnan(kept["returns"]).tolist(), kept["diverged"].tolist()) == ([[False, True, True]] * 2, [True] * 2)
+    assert (np.isnan(kept["returns"]).tolist(), kept["diverged"].tolist()) == (
+        [[False, True, True]] * 2,
+        [True] * 2,
+    )

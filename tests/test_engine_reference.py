@@ -16,7 +16,12 @@ def steps_of_the_paper(setting, environment, seed, run, draw=None):
 
     `draw(episode, k)` says what σ is in a step; without it, σ is that of the setting.
     """
-    numbers = {"sigma": setting.sigma, "lam": setting.lam, "gamma": setting.gamma, "alpha": setting.alpha}
+    numbers = {
+        "sigma": setting.sigma,
+        "lam": setting.lam,
+        "gamma": setting.gamma,
+        "alpha": setting.alpha,
+    }
     beta, actions = setting.eta * setting.alpha, environment.actions
     streams = runs_module.streams_of(seed, run)
     p = environment.coder._rows(actions)
@@ -28,7 +33,9 @@ def steps_of_the_paper(setting, environment, seed, run, draw=None):
         q = phis @ theta
         greedy = int(np.flatnonzero(q >= q.max() - 1e-10)[0])
         u = runs_module.uniform(streams.behaviour)
-        return greedy, greedy if u >= setting.epsilon else sum(u >= a * share for a in range(1, actions))
+        return greedy, greedy if u >= setting.epsilon else sum(
+            u >= a * share for a in range(1, actions)
+        )
 
     for episode in range(setting.episodes):
         trace, v = np.zeros(p), np.zeros((p, p))
@@ -56,10 +63,16 @@ def steps_of_the_paper(setting, environment, seed, run, draw=None):
                     theta, omega, trace, *seen, rho_next=rho, beta=beta, **numbers
                 )
             elif setting.learner == "gq_lagged":
-                theta, omega, trace, v, _ = gq_step_lagged(theta, omega, trace, v, *seen, beta=beta, **numbers)
+                theta, omega, trace, v, _ = gq_step_lagged(
+                    theta, omega, trace, v, *seen, beta=beta, **numbers
+                )
             else:
-                given = {"q_sigma": setting.sigma, "sarsa": 1.0, "expected_sarsa": 0.0}[setting.learner]
-                theta, trace, _ = semi_gradient_step(theta, trace, *seen, **(numbers | {"sigma": given}))
+                given = {"q_sigma": setting.sigma, "sarsa": 1.0, "expected_sarsa": 0.0}[
+                    setting.learner
+                ]
+                theta, trace, _ = semi_gradient_step(
+                    theta, trace, *seen, **(numbers | {"sigma": given})
+                )
             phi = phi_next
             if done:
                 break
@@ -67,11 +80,22 @@ def steps_of_the_paper(setting, environment, seed, run, draw=None):
 
 
 @pytest.mark.parametrize("target", ["greedy", "epsilon-greedy"])
-@pytest.mark.parametrize("learner", ["gq", "gq_lagged", "corrected_gq", "q_sigma", "sarsa", "expected_sarsa"])
+@pytest.mark.parametrize(
+    "learner", ["gq", "gq_lagged", "corrected_gq", "q_sigma", "sarsa", "expected_sarsa"]
+)
 def test_the_reference_takes_the_steps_that_read_like_the_paper(learner, target):
     walk = environments.chain(random_walk(5))
     setting = EngineSetting(
-        walk, learner, target=target, alpha=0.05, eta=0.5, lam=0.8, gamma=0.9, episodes=8, max_steps=40, sigma=0.3
+        walk,
+        learner,
+        target=target,
+        alpha=0.05,
+        eta=0.5,
+        lam=0.8,
+        gamma=0.9,
+        episodes=8,
+        max_steps=40,
+        sigma=0.3,
     )
     found = run_setting(setting, 1, seed=3, engine="reference")
     theta, omega = steps_of_the_paper(setting, walk, 3, 0)
@@ -84,7 +108,14 @@ def test_true_online_sarsa_is_the_online_lambda_return():
     """Its weights after an episode are those of the forward view, horizon by horizon (van Seijen et al. 2016)."""
     walk, alpha, lam, gamma = environments.chain(random_walk(5)), 0.1, 0.7, 0.9
     setting = EngineSetting(
-        walk, "true_online_sarsa", alpha=alpha, lam=lam, gamma=gamma, episodes=1, epsilon=1.0, max_steps=200
+        walk,
+        "true_online_sarsa",
+        alpha=alpha,
+        lam=lam,
+        gamma=gamma,
+        episodes=1,
+        epsilon=1.0,
+        max_steps=200,
     )
     found = run_setting(setting, 1, seed=1, engine="reference")
     # The same episode: with epsilon = 1 actions do not depend on weights.
@@ -117,9 +148,25 @@ def test_true_online_sarsa_is_the_online_lambda_return():
 
 def test_qrc_is_that_of_its_authors():
     """Written out on the walk as in their published program: a scalar trace of h, and the gradient of δ."""
-    walk, alpha, beta, kappa, lam, gamma = environments.chain(random_walk(5)), 0.05, 0.025, 2.0, 0.8, 0.9
+    walk, alpha, beta, kappa, lam, gamma = (
+        environments.chain(random_walk(5)),
+        0.05,
+        0.025,
+        2.0,
+        0.8,
+        0.9,
+    )
     setting = EngineSetting(
-        walk, "qrc", alpha=alpha, eta=0.5, kappa=kappa, lam=lam, gamma=gamma, episodes=6, max_steps=50, epsilon=0.4
+        walk,
+        "qrc",
+        alpha=alpha,
+        eta=0.5,
+        kappa=kappa,
+        lam=lam,
+        gamma=gamma,
+        episodes=6,
+        max_steps=50,
+        epsilon=0.4,
     )
     found = run_setting(setting, 1, seed=2, engine="reference")
     streams, theta, omega = runs_module.streams_of(2, 0), np.zeros(14), np.zeros(14)
@@ -155,8 +202,21 @@ def test_qrc_is_that_of_its_authors():
 def test_a_random_sigma_is_drawn_as_often_as_it_should_be(drawn):
     """The next normal number of its own stream for every step, or episode, or once; the mean decays by episodes."""
     walk = environments.chain(random_walk(5))
-    setting = EngineSetting(walk, "gq", alpha=0.05, eta=0.5, lam=0.8, gamma=0.9, episodes=6, max_steps=9, sigma=0.6,
-                            sigma_noise=0.5, sigma_drawn=drawn, sigma_decay=0.5, sigma_clipped=drawn != "run")
+    setting = EngineSetting(
+        walk,
+        "gq",
+        alpha=0.05,
+        eta=0.5,
+        lam=0.8,
+        gamma=0.9,
+        episodes=6,
+        max_steps=9,
+        sigma=0.6,
+        sigma_noise=0.5,
+        sigma_drawn=drawn,
+        sigma_decay=0.5,
+        sigma_clipped=drawn != "run",
+    )
     found = run_setting(setting, 1, seed=3, first_run=1, engine="reference")
     stream, seen = words(3, 1, SIGMA), {}
 
@@ -181,7 +241,9 @@ def test_a_run_is_known_by_its_number_and_a_call_passes_on_what_it_is_given():
         np.testing.assert_array_equal(getattr(all_of_them, name)[2:], getattr(last, name))
     assert len(np.unique(all_of_them.theta, axis=0)) == 4
     assert all_of_them.setting == EngineSetting(walk, "gq", **numbers)
-    with pytest.raises(ValueError, match=r"^numbers is 'seeds'; it should be one of .*'lam', 'gamma'"):
+    with pytest.raises(
+        ValueError, match=r"^numbers is 'seeds'; it should be one of .*'lam', 'gamma'"
+    ):
         run(walk, runs=1, seed=2, engine="reference", seeds=3)
 
 
@@ -198,6 +260,8 @@ def test_a_run_that_diverges_keeps_what_it_did_before():
         assert (steps[at:] == 60).all()
         assert capped[at:].all()
         assert (steps[:at] <= 60).all()
-    mixed = run_setting(EngineSetting(walk, "sarsa", alpha=0.1, episodes=2, max_steps=60), 2, 0, engine="reference")
+    mixed = run_setting(
+        EngineSetting(walk, "sarsa", alpha=0.1, episodes=2, max_steps=60), 2, 0, engine="reference"
+    )
     assert not mixed.diverged.any()
     assert np.isfinite(mixed.returns).all()

@@ -18,7 +18,9 @@ CHAIN = np.array([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3], [0.75, 0.25, 0.0]])
 def path(seed, steps=7, d=2):
     rng = np.random.default_rng(seed)
     phi, after, mean = rng.standard_normal((3, steps, d))
-    return Trajectory(phi, rng.standard_normal(steps), after, mean, np.arange(steps) % 3 == seed % 3)
+    return Trajectory(
+        phi, rng.standard_normal(steps), after, mean, np.arange(steps) % 3 == seed % 3
+    )
 
 
 def semi_gradient(one, theta, sigma, bound=1e8):
@@ -48,7 +50,9 @@ def test_every_run_and_sigma_is_the_loop():
     assert found.theta.shape == (8, 4, 3, 2)
     for i, sigma in enumerate(sigmas):
         for run, one in enumerate(paths):
-            np.testing.assert_allclose(found.theta[:, i, run], semi_gradient(one, first, sigma)[0], rtol=1e-12)
+            np.testing.assert_allclose(
+                found.theta[:, i, run], semi_gradient(one, first, sigma)[0], rtol=1e-12
+            )
     assert not found.diverged.any()
     thirds = semi_gradient_ensemble(paths, first, sigmas, every=3, **given)
     assert thirds.steps.tolist() == [0, 3, 6]
@@ -61,7 +65,9 @@ def test_every_run_and_sigma_is_the_loop():
 def test_a_run_beyond_the_bound_stands_still_and_the_others_go_on():
     paths, first, sigmas = [path(seed) for seed in range(4)], [1.0, -2.0], [0.0, 1.0]
     bound = 2.02
-    found = semi_gradient_ensemble(paths, first, sigmas, lam=LAM, gamma=GAMMA, alpha=ALPHA, bound=bound)
+    found = semi_gradient_ensemble(
+        paths, first, sigmas, lam=LAM, gamma=GAMMA, alpha=ALPHA, bound=bound
+    )
     for i, sigma in enumerate(sigmas):
         for run, one in enumerate(paths):
             rows, out = semi_gradient(one, first, sigma, bound)
@@ -72,34 +78,48 @@ def test_a_run_beyond_the_bound_stands_still_and_the_others_go_on():
 
 @pytest.mark.parametrize(("size", "diverged"), [(0.9e8, False), (1.1e8, True)])
 def test_a_weight_of_a_hundred_million_has_diverged_where_nothing_is_said(size, diverged):
-    one = Trajectory(np.ones((2, 1)), np.zeros(2), np.ones((2, 1)), np.ones((2, 1)), np.zeros(2, dtype=bool))
+    one = Trajectory(
+        np.ones((2, 1)), np.zeros(2), np.ones((2, 1)), np.ones((2, 1)), np.zeros(2, dtype=bool)
+    )
     found = semi_gradient_ensemble([one], [size], [0.5], lam=0.0, gamma=1.0, alpha=0.1)
     assert found.diverged.tolist() == [[diverged]]
     p = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 1.0)
     tables = VariantTables(np.ones((1, 1)), np.ones((1, 1)), np.ones(1))
-    _, out = gq_ensemble(p, tables, np.zeros((1, 3), dtype=int), [size], lam=0.0, alpha=0.1, beta=0.1)
+    _, out = gq_ensemble(
+        p, tables, np.zeros((1, 3), dtype=int), [size], lam=0.0, alpha=0.1, beta=0.1
+    )
     assert out.tolist() == [diverged]
 
 
 def problem(mass=1.0):
     rng = np.random.default_rng(4)
     law = np.linalg.matrix_power(CHAIN, 200)[0]
-    return PredictionProblem(rng.standard_normal((3, 2)), CHAIN, CHAIN, [1.0, -2.0, 0.5], mass * law, GAMMA)
+    return PredictionProblem(
+        rng.standard_normal((3, 2)), CHAIN, CHAIN, [1.0, -2.0, 0.5], mass * law, GAMMA
+    )
 
 
 def tables():
     rng = np.random.default_rng(5)
-    return VariantTables(rng.standard_normal((3, 2)), rng.standard_normal((3, 2)), np.array([0.5, 1.5, 0.25]))
+    return VariantTables(
+        rng.standard_normal((3, 2)), rng.standard_normal((3, 2)), np.array([0.5, 1.5, 0.25])
+    )
 
 
 def test_any_variant_of_gq_is_the_loop():
     p, t = problem(), tables()
     walks = pair_walks(p, 3, 9, np.random.default_rng(6))
     free, _ = gq_ensemble(p, t, walks, [1.0, -1.0], lam=LAM, alpha=ALPHA, beta=BETA)
-    middle = float(np.sort(np.abs(free).max(axis=(0, 2)))[1])  # which the second run reaches, and the third exceeds
+    middle = float(
+        np.sort(np.abs(free).max(axis=(0, 2)))[1]
+    )  # which the second run reaches, and the third exceeds
     for bound in (1e300, middle):
-        found, out = gq_ensemble(p, t, walks, [1.0, -1.0], lam=LAM, alpha=ALPHA, beta=BETA, bound=bound)
-        thirds, _ = gq_ensemble(p, t, walks, [1.0, -1.0], lam=LAM, alpha=ALPHA, beta=BETA, bound=bound, every=3)
+        found, out = gq_ensemble(
+            p, t, walks, [1.0, -1.0], lam=LAM, alpha=ALPHA, beta=BETA, bound=bound
+        )
+        thirds, _ = gq_ensemble(
+            p, t, walks, [1.0, -1.0], lam=LAM, alpha=ALPHA, beta=BETA, bound=bound, every=3
+        )
         np.testing.assert_array_equal(thirds, found[::3])
         for run, walk in enumerate(walks):
             theta, omega, e, beyond = np.array([1.0, -1.0]), np.zeros(2), np.zeros(2), False
@@ -130,7 +150,9 @@ def test_walks_are_what_their_numbers_say(mass):
         here = next(i for i in range(3) if draws[0, run] < law[: i + 1].sum())
         assert walks[run, 0] == here
         for k in range(20):
-            here = next(i for i in range(3) if draws[k + 1, run] < CHAIN[here, : i + 1].sum() or i == 2)
+            here = next(
+                i for i in range(3) if draws[k + 1, run] < CHAIN[here, : i + 1].sum() or i == 2
+            )
             assert walks[run, k + 1] == here
     assert walks.dtype == np.intp
     assert set(walks.ravel()) == {0, 1, 2}
@@ -145,7 +167,9 @@ class Scripted(np.random.Generator):
 
 
 def test_a_number_on_a_border_belongs_to_what_comes_next_and_no_more_are_drawn():
-    p = PredictionProblem([[1.0]] * 2, [[0.5, 0.5], [0.25, 0.75]], [[0.5, 0.5]] * 2, [0.0] * 2, [1 / 3, 2 / 3], 0.5)
+    p = PredictionProblem(
+        [[1.0]] * 2, [[0.5, 0.5], [0.25, 0.75]], [[0.5, 0.5]] * 2, [0.0] * 2, [1 / 3, 2 / 3], 0.5
+    )
     assert pair_walks(p, 1, 3, Scripted(np.random.PCG64(0))).tolist() == [[0, 1, 1, 0]]
     used, fresh = np.random.default_rng(9), np.random.default_rng(9)
     pair_walks(p, 5, 3, used)
@@ -161,8 +185,22 @@ def test_trajectories_are_drawn_one_after_the_other():
             np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
 
 
-SEMI = {"paths": [path(0)], "theta0": [1.0, 2.0], "sigmas": [0.5], "lam": 0.5, "gamma": 0.9, "alpha": 0.1}
-GQ = {"problem": problem(), "tables": tables(), "pairs": [[0, 1, 2]], "theta0": [1.0, 2.0], "lam": 0.5, "alpha": 0.1}
+SEMI = {
+    "paths": [path(0)],
+    "theta0": [1.0, 2.0],
+    "sigmas": [0.5],
+    "lam": 0.5,
+    "gamma": 0.9,
+    "alpha": 0.1,
+}
+GQ = {
+    "problem": problem(),
+    "tables": tables(),
+    "pairs": [[0, 1, 2]],
+    "theta0": [1.0, 2.0],
+    "lam": 0.5,
+    "alpha": 0.1,
+}
 GQ |= {"beta": 0.1}
 WALKS = {"problem": problem(), "runs": 2, "steps": 3, "rng": np.random.default_rng(0)}
 DRAWN = {"domain": two_state(0.9), "runs": 2, "steps": 3, "rng": np.random.default_rng(0)}

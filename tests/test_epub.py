@@ -42,7 +42,9 @@ def formulas():
             texts = ["".join(cell["source"])] if cell["cell_type"] == "markdown" else []
             for output in cell.get("outputs", ()):
                 data = output.get("data", {})
-                texts += ["".join(data[kind]) for kind in ("text/latex", "text/markdown") if kind in data]
+                texts += [
+                    "".join(data[kind]) for kind in ("text/latex", "text/markdown") if kind in data
+                ]
             for text in texts:
                 plain = re.sub(r"```.*?```|`[^`\n]+`", "", text, flags=re.DOTALL)
                 found |= {(one or other).strip() for one, other in FORMULA.findall(plain)}
@@ -56,7 +58,9 @@ def test_every_formula_of_the_book_becomes_mathml():
     for tex in formulas():
         made = ElementTree.fromstring(edition.mathml(tex, False, MACROS))
         text = "".join(made.itertext())
-        nested = any(len(sign) for sign in made.iter("{*}mo"))  # an operator is a sign, and holds nothing else
+        nested = any(
+            len(sign) for sign in made.iter("{*}mo")
+        )  # an operator is a sign, and holds nothing else
         if "\\" in text or "&" in text or nested or made.find(".//{*}merror") is not None:
             left.append(tex)
     assert left == []
@@ -105,7 +109,9 @@ def test_a_fold_has_words_on_top_and_nothing_else():
 def test_a_solution_is_folded_with_everything_in_it():
     inner = '<div class="dropdown admonition"><p class="admonition-title">Answers</p><div><p>1.</p></div></div>'
     title = '<p class="admonition-title">Solution to<a href="#ex"> Exercise 1</a></p>'
-    made = edition.fold(f'<p>a</p><div class="solution dropdown admonition" id="s">{title}{inner}</div><div>b</div>')
+    made = edition.fold(
+        f'<p>a</p><div class="solution dropdown admonition" id="s">{title}{inner}</div><div>b</div>'
+    )
     box = '<details class="dropdown admonition"><summary>Answers</summary><div><p>1.</p></div></details>'
     start = '<details class="solution dropdown admonition" id="s"><summary>Solution to Exercise 1</summary>'
     assert made == f"<p>a</p>{start}{box}</details><div>b</div>"
@@ -117,7 +123,9 @@ def test_the_name_of_the_file_is_that_of_the_extension():
 
 @pytest.mark.thorough
 @pytest.mark.timeout(3600)  # a machine may be busy
-@pytest.mark.skipif(shutil.which("epubcheck") is None, reason="no epubcheck: on Debian, apt-get install epubcheck")
+@pytest.mark.skipif(
+    shutil.which("epubcheck") is None, reason="no epubcheck: on Debian, apt-get install epubcheck"
+)
 def test_the_book_on_an_e_reader(tmp_path):
     """The build itself runs epubcheck, which follows every link; here are pages, formulas, folds and figures."""
     command = [sys.executable, BOOK / "epub.py", tmp_path]
@@ -126,22 +134,41 @@ def test_the_book_on_an_e_reader(tmp_path):
     assert "epubcheck has no complaint" in done.stdout
     with zipfile.ZipFile(tmp_path / f"{epub.NAME}.epub") as book:
         assert book.namelist()[0] == "mimetype"
-        pages = {name: book.read(name).decode() for name in book.namelist() if name.endswith(".xhtml")}
+        pages = {
+            name: book.read(name).decode() for name in book.namelist() if name.endswith(".xhtml")
+        }
         package = book.read("content.opf").decode()
     contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    listed = [contents["root"], *(one["file"] for part in contents["parts"] for one in part["chapters"])]
+    listed = [
+        contents["root"],
+        *(one["file"] for part in contents["parts"] for one in part["chapters"]),
+    ]
     assert {Path(name).stem for name in listed} <= {Path(name).stem for name in pages}
     assert sum(page.count("<math ") for page in pages.values()) > 1500
     assert sum(page.count("<details") for page in pages.values()) > 100
-    records = [json.loads((BOOK / name).read_text(encoding="utf-8")) for name in listed if name.endswith(".ipynb")]
-    prose = ["".join(cell["source"]) for one in records for cell in one["cells"] if cell["cell_type"] == "markdown"]
+    records = [
+        json.loads((BOOK / name).read_text(encoding="utf-8"))
+        for name in listed
+        if name.endswith(".ipynb")
+    ]
+    prose = [
+        "".join(cell["source"])
+        for one in records
+        for cell in one["cells"]
+        if cell["cell_type"] == "markdown"
+    ]
     folded = sum(text.count(":class: dropdown") for text in prose)
     assert folded > 100
-    assert sum(len(re.findall(r'<details class="[^"]*dropdown', page)) for page in pages.values()) == folded
+    assert (
+        sum(len(re.findall(r'<details class="[^"]*dropdown', page)) for page in pages.values())
+        == folded
+    )
     assert not any(edition.BOX.search(page) for page in pages.values())
     assert not any("Hide code" in page or "gq-live" in page for page in pages.values())
     assert sum(page.count("<img ") for page in pages.values()) > 60
     assert "\\(" not in pages["instability.xhtml"]
-    assert re.search(r'class="eqno">\(4\.1\)</span>', pages["instability.xhtml"])  # as references to it have it
+    assert re.search(
+        r'class="eqno">\(4\.1\)</span>', pages["instability.xhtml"]
+    )  # as references to it have it
     assert re.search(r'properties="mathml" href="instability.xhtml"', package)
     assert not any("<script" in page for page in pages.values())

@@ -15,7 +15,14 @@ import pytest
 
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.claims import load_claims
-from gqlib.domains import baird_star, boyan_chain, random_mdp, random_policy, random_problem, two_state
+from gqlib.domains import (
+    baird_star,
+    boyan_chain,
+    random_mdp,
+    random_policy,
+    random_problem,
+    two_state,
+)
 from gqlib.domains.episodes import Episode
 from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
 from gqlib.evaluation.measures import empirical_moments
@@ -63,14 +70,20 @@ def test_e01_q_learning_is_expected_sarsa_with_a_greedy_target():
     theta = np.array([1.0, 3.0, 2.0])  # a table of three pairs; S' has pairs 1 and 2
     x, greedy, sampled = np.eye(3)[0], np.eye(3)[1], np.eye(3)[2]
     q_learning = 0.5 + 0.9 * max(theta[1], theta[2]) - theta[0]
-    assert expected_sarsa_step(theta, x, 0.5, greedy, gamma=0.9, alpha=0.1)[1] == pytest.approx(q_learning)
-    full_sampling = sarsa_lambda_step(theta, np.zeros(3), x, 0.5, sampled, lam=0.0, gamma=0.9, alpha=0.1)[2]
+    assert expected_sarsa_step(theta, x, 0.5, greedy, gamma=0.9, alpha=0.1)[1] == pytest.approx(
+        q_learning
+    )
+    full_sampling = sarsa_lambda_step(
+        theta, np.zeros(3), x, 0.5, sampled, lam=0.0, gamma=0.9, alpha=0.1
+    )[2]
     assert q_learning - full_sampling == pytest.approx(0.9)
 
 
 def test_e02_the_reward_depends_on_the_state_not_on_the_action_twice(bed):
     mdp, _, pi, _ = bed
-    printed = np.array([[mdp.rewards[a, a] for a in range(2)] for _ in range(3)])  # E[R | S = a, A = a]
+    printed = np.array(
+        [[mdp.rewards[a, a] for a in range(2)] for _ in range(3)]
+    )  # E[R | S = a, A = a]
     wrong = FiniteMDP(mdp.transitions, printed, GAMMA).q(pi)
     chain, right = mdp.pair_chain(pi), mdp.q(pi).ravel()
     np.testing.assert_allclose(right, mdp.rewards.ravel() + GAMMA * chain @ right, atol=1e-12)
@@ -102,20 +115,26 @@ def lambda_average(rewards, q, lam, gamma, shift):
     """(1−λ) Σ λⁿ G^{(n)} to the end of the episode, bootstrapping from Q at index n + shift."""
     size = len(rewards)
     discounts = gamma ** np.arange(size)
-    returns = [discounts[: n + 1] @ rewards[: n + 1] + gamma ** (n + 1) * q[n + shift] for n in range(size)]
+    returns = [
+        discounts[: n + 1] @ rewards[: n + 1] + gamma ** (n + 1) * q[n + shift] for n in range(size)
+    ]
     weights = np.append((1 - lam) * lam ** np.arange(size - 1), lam ** (size - 1))
     return weights[:-1] @ returns[:-1] + weights[-1] * (discounts @ rewards)
 
 
 def td_error_sum(q, episode, t):
     """The right side of (4), from time t on."""
-    return td_error_return(q[:, None], episode, np.ones((13, 1)), t, sigma=1.0, lam=LAM, gamma=GAMMA)
+    return td_error_return(
+        q[:, None], episode, np.ones((13, 1)), t, sigma=1.0, lam=LAM, gamma=GAMMA
+    )
 
 
 def test_e05_the_n_step_return_bootstraps_one_step_later(episode):
     rewards, q, path = episode
     corrected, printed = (lambda_average(rewards, q, LAM, GAMMA, shift) for shift in (1, 0))
-    assert lambda_return(q[:, None], path, 0, lam=LAM, gamma=GAMMA) == pytest.approx(corrected, abs=1e-12)
+    assert lambda_return(q[:, None], path, 0, lam=LAM, gamma=GAMMA) == pytest.approx(
+        corrected, abs=1e-12
+    )
     assert td_error_sum(q, path, 0) == pytest.approx(corrected, abs=1e-12)
     assert abs(printed - td_error_sum(q, path, 0)) > 0.1
 
@@ -123,7 +142,9 @@ def test_e05_the_n_step_return_bootstraps_one_step_later(episode):
 def test_e06_the_sum_of_errors_starts_at_its_own_time(episode):
     rewards, q, path = episode
     exact = lambda_average(rewards[4:], q[4:], LAM, GAMMA, 1)
-    assert lambda_return(q[:, None], path, 4, lam=LAM, gamma=GAMMA) == pytest.approx(exact, abs=1e-12)
+    assert lambda_return(q[:, None], path, 4, lam=LAM, gamma=GAMMA) == pytest.approx(
+        exact, abs=1e-12
+    )
     assert td_error_sum(q, path, 4) == pytest.approx(exact, abs=1e-12)
     assert abs(td_error_sum(q, path, 0) - exact) > 0.1  # as printed, whatever the time on the left
 
@@ -141,10 +162,14 @@ def test_e08_the_tabular_update_starts_from_the_old_table():
     start, pi = np.array([[1.0], [2.0], [0.0]]), np.ones((3, 1))
     setting = {"sigma": 0.5, "lam": LAM, "gamma": GAMMA, "alpha": 0.1}
     old = q_sigma_lambda(start, Episode([0, 1], [0, 0], [0.3], ended=False), pi, **setting)
-    new = q_sigma_lambda(start, Episode([0, 1, 2], [0, 0, 0], [0.3, 0.7], ended=True), pi, **setting)
+    new = q_sigma_lambda(
+        start, Episode([0, 1, 2], [0, 0, 0], [0.3, 0.7], ended=True), pi, **setting
+    )
     move = 0.1 * (0.7 - old[1, 0]) * np.array([DECAY, 1.0, 0.0])  # αδe of the second step
     np.testing.assert_allclose(new[:, 0], old[:, 0] + move, atol=1e-15)
-    assert np.abs(new[:, 0] - (new[:, 0] + move)).max() > 0.1  # the printed equation, left minus right
+    assert (
+        np.abs(new[:, 0] - (new[:, 0] + move)).max() > 0.1
+    )  # the printed equation, left minus right
 
 
 def test_e09_one_convention_for_rewards_and_the_next_action_is_seen(bed):
@@ -156,7 +181,9 @@ def test_e09_one_convention_for_rewards_and_the_next_action_is_seen(bed):
     a = p.A(SIGMA, 0.0)
     assert np.abs(np.linalg.solve(a, shifted - right)).max() > 0.05
     steps = [
-        semi_gradient_step([1.0], [0.0], [1.0], 0.0, [ahead], [5.0], sigma=0.5, lam=0.0, gamma=1.0, alpha=0.1)[2]
+        semi_gradient_step(
+            [1.0], [0.0], [1.0], 0.0, [ahead], [5.0], sigma=0.5, lam=0.0, gamma=1.0, alpha=0.1
+        )[2]
         for ahead in (2.0, 3.0)
     ]
     assert steps[1] - steps[0] == pytest.approx(0.5)  # δ depends on A_{k+1}
@@ -187,7 +214,10 @@ def expected_theta(steps, fresh):
             chance *= p.xi[j] if fresh else p.p_mu[i, j]
         theta = np.array([2.0, 0.0])
         for i in path if chance > 0 else ():
-            theta = theta + 0.2 * (p.rewards[i] + (0.9 * mean[i] - p.features[i]) @ theta) * p.features[i]
+            theta = (
+                theta
+                + 0.2 * (p.rewards[i] + (0.9 * mean[i] - p.features[i]) @ theta) * p.features[i]
+            )
         total += chance * theta
     return total
 
@@ -235,7 +265,9 @@ def test_e14_b_is_free_of_sigma(bed):
 
 
 def test_e15_negative_definite_is_sufficient_and_not_necessary():
-    negative = random_problem(np.random.default_rng(1980), 3, 2, 2, 0.99, concentration=0.1).A(0.0, 0.5)
+    negative = random_problem(np.random.default_rng(1980), 3, 2, 2, 0.99, concentration=0.1).A(
+        0.0, 0.5
+    )
     assert (negative < 0.0).all()  # "a negative matrix" by its entries, and a source
     assert spectral_abscissa(negative) > 0.5
     a = two_state(0.99).problem.A(0.5, 0.99)
@@ -257,15 +289,23 @@ def test_e16_at_sigma_1_the_target_drops_out_and_only_a_cut_trace_can_be_unstabl
         lost += [not is_negative_definite(p.A(sigma, 0.5)) for sigma in (0.0, 0.5)]
     assert (lost > 10).all()
     # Figure 2 at σ = 1: the guarantee is gone where the trace is cut and the update bootstraps on.
-    ends = [spectral_abscissa(two_state(0.99, end).problem.A(1.0, 0.99)) for end in ("continuing", "terminal")]
+    ends = [
+        spectral_abscissa(two_state(0.99, end).problem.A(1.0, 0.99))
+        for end in ("continuing", "terminal")
+    ]
     assert max(ends) < -0.5
     assert spectral_abscissa(two_state(0.99, "bootstrap").problem.A(1.0, 0.99)) > 0.2
 
 
 def test_e17_at_gamma_lambda_099_the_continuing_chain_is_stable_for_every_sigma():
     sigmas = np.linspace(0.0, 1.0, 101)
-    problems = {reading: two_state(0.99, reading).problem for reading in ("continuing", "bootstrap")}
-    by = {reading: [spectral_abscissa(p.A(s, 0.99)) for s in sigmas] for reading, p in problems.items()}
+    problems = {
+        reading: two_state(0.99, reading).problem for reading in ("continuing", "bootstrap")
+    }
+    by = {
+        reading: [spectral_abscissa(p.A(s, 0.99)) for s in sigmas]
+        for reading, p in problems.items()
+    }
     assert max(by["continuing"]) < -0.3
     assert min(by["bootstrap"]) > 0.0  # the reading in which the printed sentence is true
 
@@ -304,7 +344,10 @@ def test_e20_M_is_not_its_inverse(bed):
 
 def young(p, k):
     """A_k and γE[v_k] of a trace of k + 1 steps on a stationary chain."""
-    age = sum(DECAY**i * np.linalg.matrix_power(p.p_mu.T, i) @ (p.xi[:, None] * p.features) for i in range(k + 1))
+    age = sum(
+        DECAY**i * np.linalg.matrix_power(p.p_mu.T, i) @ (p.xi[:, None] * p.features)
+        for i in range(k + 1)
+    )
     mixed = (1 - SIGMA) * p.p_pi + SIGMA * p.p_mu
     a = age.T @ (GAMMA * mixed @ p.features - p.features)
     v = GAMMA * (((1 - SIGMA) * p.p_pi + (SIGMA - LAM) * p.p_mu) @ p.features).T @ age
@@ -407,7 +450,9 @@ def test_e29_the_rewritten_omega_iteration_is_another_one():
     setting = {"sigma": 1.0, "lam": 0.5, "gamma": 0.9, "alpha": 0.0, "beta": 1.0}
     backward, trace = np.zeros((39, 2)), zero
     for k in range(39):  # what (25) adds to ω = 0
-        _, backward[k], trace, _ = gq_step(theta, zero, trace, phi[k], rewards[k], phi[k + 1], phi[k + 1], **setting)
+        _, backward[k], trace, _ = gq_step(
+            theta, zero, trace, phi[k], rewards[k], phi[k + 1], phi[k + 1], **setting
+        )
     # Â_kθ + b̂_k by (13)–(14), in (30) and (32).
     forward = np.array([phi[k] * (delta[k:] @ 0.45 ** np.arange(39 - k)) for k in range(39)])
     assert np.abs(backward - forward)[3].max() > 0.1
@@ -431,7 +476,9 @@ def test_e30_second_moments_do_not_bound_the_noise():
         squares.append(p.M.item())
         noises.append((trace_second_moments(p, 0.0) * phi[:, :, None] ** 2).sum())  # E|eφ|²
     assert max(squares) == pytest.approx(7 / 8 * 2, abs=1e-5)
-    np.testing.assert_allclose(np.array(noises[1:]) / noises[:-1], 2.0, rtol=1e-5)  # doubles with every term
+    np.testing.assert_allclose(
+        np.array(noises[1:]) / noises[:-1], 2.0, rtol=1e-5
+    )  # doubles with every term
     # At a step size for which E θ² settles it soon no longer does, though E φ² hardly grows.
     ones, (mdp, phi) = np.ones((4, 1)), heavy(4)
     mean, second = stationary_moments(mdp, ones, ones, phi, sigma=0.5, alpha=0.1)
@@ -467,7 +514,10 @@ def test_e33_dynamic_sigma_leaves_the_unit_interval_and_constant_steps_break_ass
     assert dynamic(0.02).outside([False]) == pytest.approx(outside, rel=1e-12)
     # With a constant step the weights settle in law only, with a variance in proportion to the step.
     mdp, mu, pi, p = bed
-    moments = [stationary_moments(mdp, mu, pi, p.features, sigma=SIGMA, alpha=alpha) for alpha in (0.01, 0.005)]
+    moments = [
+        stationary_moments(mdp, mu, pi, p.features, sigma=SIGMA, alpha=alpha)
+        for alpha in (0.01, 0.005)
+    ]
     spreads = [np.trace(second - np.outer(mean, mean)) for mean, second in moments]
     assert spreads[1] > 1e-3
     assert spreads[0] / spreads[1] == pytest.approx(2.0, rel=0.05)
@@ -483,7 +533,10 @@ def test_e34_the_empirical_error_adds_and_its_estimate_is_biased(bed):
     # Unbiased Â, b̂ do not make an unbiased error: with one fresh sample at λ = 0 and M known, at the solution.
     star = p.fixed_point(0.0, 0.0)
     delta = p.rewards + (GAMMA * p.p_pi @ p.features - p.features) @ star
-    plug_in = sum(p.xi[i] * 0.5 * delta[i] ** 2 * p.features[i] @ np.linalg.solve(p.M, p.features[i]) for i in range(6))
+    plug_in = sum(
+        p.xi[i] * 0.5 * delta[i] ** 2 * p.features[i] @ np.linalg.solve(p.M, p.features[i])
+        for i in range(6)
+    )
     assert plug_in > 0.05
 
 
@@ -492,12 +545,18 @@ def test_e35_the_percentages_are_of_49_and_one_column_is_of_neither():
     fits = {n: {(key, value) for key, value in cells if grim(value, n)} for n in (49, 51)}
     assert len(cells) == 18
     assert (len(fits[49]), len(fits[51])) == (13, 1)
-    odd = {key for key, _ in cells if all(not grim(v, 49) and not grim(v, 51) for k, v in cells if k == key)}
+    odd = {
+        key
+        for key, _ in cells
+        if all(not grim(v, 49) and not grim(v, 51) for k, v in cells if k == key)
+    }
     assert odd == {(0.001, 512)}
     # Table 1 is right, and says what the odd column should be.
     counts = {case: round(6 * 49 * share / 100) for case, share in PAPER_TABLE_1.items()}
     assert sum(counts.values()) == 6 * 49
-    assert {case: round(100 * count / (6 * 49), 1) for case, count in counts.items()} == PAPER_TABLE_1
+    assert {
+        case: round(100 * count / (6 * 49), 1) for case, count in counts.items()
+    } == PAPER_TABLE_1
     for key, column in PAPER_TABLE_2.items():
         for case, share in column.items():
             counts[case] -= round(49 * share / 100) if key not in odd else 0
@@ -556,7 +615,9 @@ def test_e38_lemma_1_as_printed_has_a_counterexample():
 
 def test_e39_baird_with_the_printed_centre_never_diverges():
     for sigma, lam in itertools.product((0.0, 0.5, 1.0), (0.0, 0.5, 0.99)):
-        a, _, _ = mean_matrices(baird_star(features="printed", reading="expected").problem, sigma, lam)
+        a, _, _ = mean_matrices(
+            baird_star(features="printed", reading="expected").problem, sigma, lam
+        )
         assert spectral_abscissa(a) < 0.0
     a, _, _ = mean_matrices(baird_star(features="classical", reading="expected").problem, 0.0, 0.0)
     assert spectral_abscissa(a) > 0.2
@@ -586,7 +647,9 @@ def test_e40_boyan_rises_is_linear_at_gamma_1_only_and_is_absorbed():
     for i in range(12):
         chain[i, i + 1] = chain[i, i + 2] = 0.5
     chain[12, 13] = chain[13, 13] = 1.0
-    np.testing.assert_allclose(np.linalg.matrix_power(chain, 13)[0], np.eye(14)[13])  # all weight on one state
+    np.testing.assert_allclose(
+        np.linalg.matrix_power(chain, 13)[0], np.eye(14)[13]
+    )  # all weight on one state
     assert (boyan_chain().problem.xi > 0).sum() >= 13  # with a restart the others count
 
 
@@ -606,18 +669,30 @@ JUDGED = {
 
 def test_the_weights_of_the_list_are_those_of_the_register():
     text = (ROOT / "book" / "errata.md").read_text(encoding="utf-8")
-    tags = {int(n): tag for n, tag in re.findall(r"^### E(\d+)\. .+ \((\w+)\)$", text, flags=re.MULTILINE)}
+    tags = {
+        int(n): tag
+        for n, tag in re.findall(r"^### E(\d+)\. .+ \((\w+)\)$", text, flags=re.MULTILINE)
+    }
     assert list(tags) == list(range(1, 41))  # numbered as they stand, in the order of the paper
     claims = {claim.id: claim for claim in load_claims()}
     for number, name in JUDGED.items():
         claim = claims[name]
-        expected = {"corrected": claim.weight, "underspecified": "reading"}.get(claim.verdict, "remark")
+        expected = {"corrected": claim.weight, "underspecified": "reading"}.get(
+            claim.verdict, "remark"
+        )
         assert tags[number] == expected, (number, tags[number], expected)
     assert (tags[15], tags[25]) == ("remark", "remark")
-    rows = re.findall(r"^\| (slip|formula|hypothesis|reading|remark) \|[^|]+\|([^|]+)\|$", text, flags=re.MULTILINE)
-    listed = {int(n): tag for tag, row in rows for n in re.findall(r"\[E(\d+)\]\(#erratum-\1\)", row)}
+    rows = re.findall(
+        r"^\| (slip|formula|hypothesis|reading|remark) \|[^|]+\|([^|]+)\|$",
+        text,
+        flags=re.MULTILINE,
+    )
+    listed = {
+        int(n): tag for tag, row in rows for n in re.findall(r"\[E(\d+)\]\(#erratum-\1\)", row)
+    }
     assert listed == tags
     assert all(
-        list(map(int, re.findall(r"\[E(\d+)\]", row))) == sorted(n for n in tags if tags[n] == tag) for tag, row in rows
+        list(map(int, re.findall(r"\[E(\d+)\]", row))) == sorted(n for n in tags if tags[n] == tag)
+        for tag, row in rows
     )
     assert all(f"(erratum-{n})=\n### E{n}. " in text for n in tags)

@@ -27,8 +27,14 @@ from gqlib.learners.sigma import Schedule
 from gqlib.prediction import PredictionProblem
 from gqlib.sweeps.store import canonical_json
 
-BOYAN = PredictionSetting("boyan_chain", options=(("reading", "expected"),), alpha=0.1, lam=0.5, steps=200, kept=4)
-DOMAINS = [baird_star(features="classical", reading="stacked"), boyan_chain(), cart_pole(reading="expected")]
+BOYAN = PredictionSetting(
+    "boyan_chain", options=(("reading", "expected"),), alpha=0.1, lam=0.5, steps=200, kept=4
+)
+DOMAINS = [
+    baird_star(features="classical", reading="stacked"),
+    boyan_chain(),
+    cart_pole(reading="expected"),
+]
 
 
 class TestSetting:
@@ -78,7 +84,9 @@ class TestMeasures:
         theta = np.random.default_rng(0).normal(size=(3, 2, domain.problem.d))
         values = exact_mspbe(domain.problem, theta, 0.3, 0.5)
         for index in np.ndindex(3, 2):
-            assert values[index] == pytest.approx(domain.problem.mspbe(theta[index], 0.3, 0.5), rel=1e-9)
+            assert values[index] == pytest.approx(
+                domain.problem.mspbe(theta[index], 0.3, 0.5), rel=1e-9
+            )
 
     @pytest.mark.slow
     def test_empirical_mspbe_goes_to_the_exact_one(self, domain):
@@ -93,7 +101,9 @@ class TestMeasures:
             at_zero = float(empirical_mspbe((a, b, m), np.zeros(domain.problem.d)))
             solved = lstd((a, b, m))
             assert float(empirical_mspbe((a, b, m), solved)) < 1e-9 * at_zero
-            assert float(empirical_mspbe((-a, b, m), solved)) == pytest.approx(4 * at_zero, rel=1e-6), "as printed"
+            assert float(empirical_mspbe((-a, b, m), solved)) == pytest.approx(
+                4 * at_zero, rel=1e-6
+            ), "as printed"
 
     def test_error_at_the_truth_is_zero_and_elsewhere_the_weighted_norm(self, domain):
         problem = domain.problem
@@ -134,7 +144,9 @@ def test_traces_restart_after_an_end():
 def random_path(steps=40, d=3):
     rng = np.random.default_rng(6)
     features, reward = rng.standard_normal((3, steps, d)), rng.standard_normal(steps)
-    return Trajectory(features[0], reward, *features[1:], rng.random(steps) < 0.2), rng.random(steps)
+    return Trajectory(features[0], reward, *features[1:], rng.random(steps) < 0.2), rng.random(
+        steps
+    )
 
 
 def test_empirical_moments_are_means_over_the_steps():
@@ -159,7 +171,9 @@ def test_measures_of_features_that_are_not_independent():
     path, sigma = random_path(d=2)
     once = empirical_moments(path, sigma, 0.5, 0.9)
     double = [np.hstack([x, x]) for x in (path.phi, path.phi_next, path.phi_next_expected)]
-    twice = empirical_moments(Trajectory(double[0], path.reward, *double[1:], path.ends), sigma, 0.5, 0.9)
+    twice = empirical_moments(
+        Trajectory(double[0], path.reward, *double[1:], path.ends), sigma, 0.5, 0.9
+    )
     np.testing.assert_allclose(lstd(twice), np.tile(lstd(once) / 2.0, 2), atol=1e-12)
     theta = np.array([[1.0, -2.0], [0.5, 0.0]])
     found = empirical_mspbe(twice, np.hstack([theta, np.zeros((2, 2))]))
@@ -201,21 +215,31 @@ def test_a_mixture_beyond_both_policies_may_have_no_value():
 def test_lstd_goes_to_the_fixed_point(lam):
     chain = boyan_chain(gamma=0.95, terminal_features="zero")
     moments = empirical_moments(fast.trajectory(chain, 100_000, 4, 0), 0.5, lam, 0.95)
-    np.testing.assert_allclose(lstd(moments), chain.problem.fixed_point(0.5, lam), rtol=0.05, atol=0.3)
+    np.testing.assert_allclose(
+        lstd(moments), chain.problem.fixed_point(0.5, lam), rtol=0.05, atol=0.3
+    )
 
 
 def test_dynamic_sigma_is_measured_at_its_mean_of_the_time():
-    ramp = PredictionSetting(**(asdict(BOYAN) | {"sigma": 0.02, "sigma_ramp_to": 0.98, "sigma_noise": 0.01}))
+    ramp = PredictionSetting(
+        **(asdict(BOYAN) | {"sigma": 0.02, "sigma_ramp_to": 0.98, "sigma_noise": 0.01})
+    )
     means = run_prediction(ramp, 1, 0).sigma_means
     np.testing.assert_array_equal(means, [0.02, 0.26, 0.5, 0.74, 0.98])
-    star = PredictionSetting("baird_star", options=(("reading", "stacked"),), sigma=0.02, sigma_ramp_to=0.98, steps=100)
+    star = PredictionSetting(
+        "baird_star", options=(("reading", "stacked"),), sigma=0.02, sigma_ramp_to=0.98, steps=100
+    )
     result = run_prediction(star, 1, 0)
     problem = star.make_domain().problem
-    assert result.mspbe()[0, 25] == pytest.approx(problem.mspbe(result.theta[0, 25], result.sigma_means[25], 0.0))
+    assert result.mspbe()[0, 25] == pytest.approx(
+        problem.mspbe(result.theta[0, 25], result.sigma_means[25], 0.0)
+    )
 
 
 def test_a_sigma_that_decays_by_episodes_has_no_mean_that_all_runs_share():
-    star = PredictionSetting("baird_star", sigma=0.8, sigma_decay=0.5, steps=4, kept=2)  # no episodes: by steps
+    star = PredictionSetting(
+        "baird_star", sigma=0.8, sigma_decay=0.5, steps=4, kept=2
+    )  # no episodes: by steps
     np.testing.assert_array_equal(run_prediction(star, 1, 0).sigma_means, [0.8, 0.4, 0.1])
     chain = PredictionSetting("boyan_chain", sigma=0.8, sigma_decay=0.5, steps=200, kept=2)
     result = run_prediction(chain, 2, 0)
@@ -233,11 +257,15 @@ def test_empirical_measure_uses_each_runs_own_data():
     np.testing.assert_allclose(values[1], want, rtol=1e-12)
 
 
-@pytest.mark.parametrize("domain", [baird_star(reading="expected"), cart_pole(reading="expected", start="stationary")])
+@pytest.mark.parametrize(
+    "domain", [baird_star(reading="expected"), cart_pole(reading="expected", start="stationary")]
+)
 def test_importance_weights_aim_at_the_target_policy(domain):
     """The mean of ρφ(γφ' − φ)ᵀ, what TDC follows, is A of the expected reading at σ = 0, within five errors."""
     path = fast.trajectory(domain, 40_000, 6, 0)
-    rows = np.einsum("k,ki,kj->kij", path.rho, path.phi, domain.problem.gamma * path.phi_next - path.phi)
+    rows = np.einsum(
+        "k,ki,kj->kij", path.rho, path.phi, domain.problem.gamma * path.phi_next - path.phi
+    )
     # ρ weights the next state, and in the mean leaves φφᵀ as it is
     batches = rows.reshape(100, 400, *rows.shape[1:]).mean(axis=1)
     error = batches.std(axis=0, ddof=1) / 10 + 1e-12
@@ -247,7 +275,15 @@ def test_importance_weights_aim_at_the_target_policy(domain):
 def test_the_reference_takes_the_steps_of_tdrc():
     """Written out from its definition, with a ridge, along the walk that belongs to the seed and the run."""
     setting = PredictionSetting(
-        "boyan_chain", (("reading", "expected"),), "tdrc", kappa=2.0, alpha=0.1, eta=0.5, lam=0.5, steps=40, kept=4
+        "boyan_chain",
+        (("reading", "expected"),),
+        "tdrc",
+        kappa=2.0,
+        alpha=0.1,
+        eta=0.5,
+        lam=0.5,
+        steps=40,
+        kept=4,
     )
     found = run_prediction(setting, 1, seed=3, first_run=2, engine="reference")
     domain, (alpha, beta, kappa, lam) = setting.make_domain(), (0.1, 0.05, 2.0, 0.5)
@@ -290,7 +326,9 @@ def test_on_policy_all_learners_solve_one_problem(lam):
 
 def test_a_domain_that_says_nothing_of_its_features_is_read_literally():
     """Of states, without P^π: what weights by ρ has no problem to be measured by there."""
-    with pytest.raises(ValueError, match=r"^learner is 'tdc'; it should go with reading 'expected' or with pairs"):
+    with pytest.raises(
+        ValueError, match=r"^learner is 'tdc'; it should go with reading 'expected' or with pairs"
+    ):
         measured_problem(PredictionSetting(two_state(0.9), learner="tdc"))
     assert measured_problem(PredictionSetting(two_state(0.9), sigma=0.25))[1] == 0.25
 
@@ -306,9 +344,17 @@ def test_a_result_as_a_table_has_the_errors_of_a_domain_that_knows_them():
     setting = PredictionSetting("boyan_chain", (("reading", "expected"),), kept=1)
     found = run_prediction(setting, 2, seed=0)
     (first, one), (_, other) = found.error()
-    mean, half = (one + other) / 2.0, 12.7062047362 * abs(one - other) / 2.0  # Student's t with one degree of freedom
+    mean, half = (
+        (one + other) / 2.0,
+        12.7062047362 * abs(one - other) / 2.0,
+    )  # Student's t with one degree of freedom
     errors = [("error at the start", f"{first:.4g}"), ("mean error at the end", f"{mean:.4g}")]
-    rows = [*told, ("diverged runs", "0"), *errors, ("its 95% interval", f"{mean - half:.4g} to {mean + half:.4g}")]
+    rows = [
+        *told,
+        ("diverged runs", "0"),
+        *errors,
+        ("its 95% interval", f"{mean - half:.4g} to {mean + half:.4g}"),
+    ]
     assert found._repr_html_() == html_table("PredictionResult", rows)
     lost = replace(found, theta=found.theta * [[[1.0]], [[np.nan]]], diverged_at=np.array([-1, 7]))
     rows = [*told, ("diverged runs", "1"), errors[0], ("mean error at the end", "nan")]
@@ -319,7 +365,9 @@ def test_a_result_as_a_table_has_the_errors_of_a_domain_that_knows_them():
 
 def test_lstd_is_prepared_once_and_does_not_depend_on_step_sizes():
     """Every kept row solves the sums of the data so far: A θ + b = 0 with traces by ρ."""
-    setting = PredictionSetting("boyan_chain", (("reading", "expected"),), "lstd", lam=0.5, steps=400, kept=2)
+    setting = PredictionSetting(
+        "boyan_chain", (("reading", "expected"),), "lstd", lam=0.5, steps=400, kept=2
+    )
     domain = setting.make_domain()
     path, gamma = fast.trajectory(domain, 400, 3, 2), domain.problem.gamma
     learn = prepare(setting, path, np.zeros(400))
@@ -336,7 +384,9 @@ def test_lstd_is_prepared_once_and_does_not_depend_on_step_sizes():
     np.testing.assert_allclose(kept[-1], np.linalg.solve(a, -b), rtol=1e-9)
     with pytest.raises(ValueError, match=r"^setting is 3; "):
         prepare(3, path, np.zeros(400))
-    with pytest.raises(ValueError, match=r"^path has features \(400, 4\); they should be \(200, 4\)$"):
+    with pytest.raises(
+        ValueError, match=r"^path has features \(400, 4\); they should be \(200, 4\)$"
+    ):
         prepare(BOYAN, path, np.zeros(400))
 
 
@@ -358,12 +408,23 @@ def test_discounted_traces_refuse_what_is_no_trajectory(phi, ends, told):
 
 def test_a_ramp_counts_no_more_levels_than_it_can():
     """Beyond it their number times that of the steps would not be a whole number of 64 bits."""
-    for fields in ({"sigma_ramp_to": 1e7}, {"sigma_ramp_to": -1e19}, {"sigma": 1e7, "sigma_ramp_to": 1.0}):
+    for fields in (
+        {"sigma_ramp_to": 1e7},
+        {"sigma_ramp_to": -1e19},
+        {"sigma": 1e7, "sigma_ramp_to": 1.0},
+    ):
         with pytest.raises(ValueError, match=r"it should be at most 1e\+06 in size"):
             PredictionSetting("boyan_chain", **fields)
     for given in ({"ramp_to": 1e19, "sigmas": (0.5,)}, {"ramp_to": 1.0, "sigmas": (0.5, 1e7)}):
         with pytest.raises(ValueError, match=r"at most 1e\+06"):
             GridSetting("boyan_chain", alphas=(0.1,), etas=(1.0,), **given)
-    with pytest.raises(ValueError, match=r"mean is 10000000\.0; it should be at most 1e\+06 in size"):
+    with pytest.raises(
+        ValueError, match=r"mean is 10000000\.0; it should be at most 1e\+06 in size"
+    ):
         Schedule(1e7, ramp_to=0.0)
-    assert Schedule(0.0, ramp_to=1e6).means([False] * 4).tolist() == [0.0, 250000.0, 500000.0, 750000.0]
+    assert Schedule(0.0, ramp_to=1e6).means([False] * 4).tolist() == [
+        0.0,
+        250000.0,
+        500000.0,
+        750000.0,
+    ]

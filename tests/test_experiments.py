@@ -28,7 +28,19 @@ CONTROL = ("fig4", "fig5", "table1", "table2", "sensitivity-by-cell")
 
 def test_constants_are_those_of_the_paper() -> None:
     assert sorted(experiments.ALPHAS) == [0.001, 0.002, 0.01, 0.02]
-    assert experiments.ETAS == (1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256, 1 / 512, 1 / 1024)
+    assert experiments.ETAS == (
+        1,
+        1 / 2,
+        1 / 4,
+        1 / 8,
+        1 / 16,
+        1 / 32,
+        1 / 64,
+        1 / 128,
+        1 / 256,
+        1 / 512,
+        1 / 1024,
+    )
     assert experiments.SIZES == (128, 256, 512, 1024, 2048)
     assert len(experiments.DYNAMIC_MEANS) == 49
     np.testing.assert_allclose(experiments.DYNAMIC_MEANS, np.arange(0.02, 0.99, 0.02), rtol=1e-15)
@@ -39,7 +51,16 @@ def test_what_the_paper_gives_and_what_was_fixed_beforehand(name: str) -> None:
     experiment = load_experiment(name)
     assert experiment.name == name
     assert experiment.runs >= {"table1": 300, "table2": 300}.get(name, 100)
-    open_choices = {"eta", "epsilon", "tilings", "memory", "max_steps", "sigma_drawn", "sigma_clipped", "v"}
+    open_choices = {
+        "eta",
+        "epsilon",
+        "tilings",
+        "memory",
+        "max_steps",
+        "sigma_drawn",
+        "sigma_clipped",
+        "v",
+    }
     open_choices |= {"ties", "start", "theta0", "theta0_noise"}
     varied = open_choices if name.startswith("sensitivity") else set()
     given = {
@@ -65,7 +86,9 @@ def test_what_the_paper_gives_and_what_was_fixed_beforehand(name: str) -> None:
             assert {getattr(setting, field) for setting in experiment.settings} == {value}, field
     for setting in experiment.settings:
         assert setting.sigma_noise in (0.0, 0.01)
-    targets = Counter(s.target for s in experiment.settings if s.sigma < 1.0)  # at 1 the target plays no part
+    targets = Counter(
+        s.target for s in experiment.settings if s.sigma < 1.0
+    )  # at 1 the target plays no part
     assert targets["greedy"] == targets["epsilon-greedy"] > 0
 
 
@@ -94,11 +117,15 @@ def test_figure_4_has_extremes_intermediate_and_dynamic_sigma_and_the_semi_gradi
     settings = load_experiment("fig4").settings
     for target in ("greedy", "epsilon-greedy"):
         for alpha in (0.001, 0.002):
-            for noise, sigmas in ((0.0, {0.0, 0.25, 0.5, 0.75, 1.0}), (0.01, {0.1, 0.3, 0.5, 0.7, 0.9})):
+            for noise, sigmas in (
+                (0.0, {0.0, 0.25, 0.5, 0.75, 1.0}),
+                (0.01, {0.1, 0.3, 0.5, 0.7, 0.9}),
+            ):
                 found = {
                     s.sigma
                     for s in settings
-                    if (s.target, s.alpha, s.sigma_noise, s.method, s.p) == (target, alpha, noise, "gradient", 1024)
+                    if (s.target, s.alpha, s.sigma_noise, s.method, s.p)
+                    == (target, alpha, noise, "gradient", 1024)
                 }
                 assert found == sigmas
     semi = {(s.target, s.alpha, s.sigma) for s in settings if s.method == "semi-gradient"}
@@ -134,7 +161,8 @@ def test_the_sensitivity_study_varies_one_thing_at_a_time_and_everything_that_is
         differing = {
             field: value
             for field, value in dataclasses.asdict(setting).items()
-            if value != default[field] and field not in {"sigma", "sigma_noise", "target", "alpha", "p"}
+            if value != default[field]
+            and field not in {"sigma", "sigma_noise", "target", "alpha", "p"}
         }
         assert len(differing) <= 1
         for field, value in differing.items():
@@ -145,7 +173,9 @@ def test_the_sensitivity_study_varies_one_thing_at_a_time_and_everything_that_is
 def test_figure_2_runs_every_sigma_by_a_hundredth_in_every_reading() -> None:
     settings = load_experiment("fig2").settings
     found = {(s.reading, s.alpha) for s in settings}
-    assert found == {(r, a) for r in ("continuing", "bootstrap", "terminal") for a in (0.001, 0.01, 0.1)}
+    assert found == {
+        (r, a) for r in ("continuing", "bootstrap", "terminal") for a in (0.001, 0.01, 0.1)
+    }
     for setting in settings:
         np.testing.assert_allclose(setting.sigmas, np.linspace(0, 1, 101), atol=1e-15)
     assert {(s.lam, s.gamma) for s in settings} == {(0.99, 0.99)}
@@ -155,7 +185,11 @@ def test_figure_2_runs_every_sigma_by_a_hundredth_in_every_reading() -> None:
 @pytest.mark.parametrize("name", [name for name in REGISTRY if not name.startswith("fig3")])
 def test_every_function_that_an_experiment_names_exists(name: str) -> None:
     experiment = load_experiment(name)
-    kinds = {"runner": experiment.function, "summary": experiment.summary, "finish": experiment.finish}
+    kinds = {
+        "runner": experiment.function,
+        "summary": experiment.summary,
+        "finish": experiment.finish,
+    }
     for kind, function in {**kinds, "report": experiment.report}.items():
         assert not function or callable(look_up(kind, function))
     assert isinstance(experiment.settings[0], look_up("setting", experiment.function))
@@ -193,13 +227,19 @@ def test_what_is_kept_of_control_runs_agrees_with_the_engine(small) -> None:
         direct = run_control(experiment.settings[index], 12, experiment.seed)
         row = scored.isel(setting=index)
         np.testing.assert_array_equal(row["score"], direct.score)
-        np.testing.assert_allclose(row["score_last"], direct.steps[:, -LAST:].mean(axis=1), rtol=1e-14)
+        np.testing.assert_allclose(
+            row["score_last"], direct.steps[:, -LAST:].mean(axis=1), rtol=1e-14
+        )
         np.testing.assert_array_equal(row["capped"], direct.capped.sum(axis=1))
         np.testing.assert_array_equal(row["diverged"], direct.diverged)
         np.testing.assert_array_equal(row["checksum"], direct.checksum % 2**32)
         np.testing.assert_allclose(row["mean"], direct.steps.mean(axis=0), rtol=1e-14)
-        np.testing.assert_allclose(row["variance"], direct.steps.var(axis=0, ddof=1), rtol=1e-12, atol=1e-9)
-        np.testing.assert_array_equal(row["steps_quantile"].sel(quantile=0.5), np.sort(direct.steps, axis=0)[5])
+        np.testing.assert_allclose(
+            row["variance"], direct.steps.var(axis=0, ddof=1), rtol=1e-12, atol=1e-9
+        )
+        np.testing.assert_array_equal(
+            row["steps_quantile"].sel(quantile=0.5), np.sort(direct.steps, axis=0)[5]
+        )
 
 
 def test_blocks_give_the_mean_and_the_variance_of_their_episodes(tmp_path: Path) -> None:
@@ -209,7 +249,9 @@ def test_blocks_give_the_mean_and_the_variance_of_their_episodes(tmp_path: Path)
     scored = with_scores(collect(experiment, store))
     direct = run_control(experiment.settings[3], 12, experiment.seed)
     row = scored.isel(setting=3)
-    np.testing.assert_allclose(row["mean"], direct.steps.mean(axis=0).reshape(3, 20).mean(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(
+        row["mean"], direct.steps.mean(axis=0).reshape(3, 20).mean(axis=1), rtol=1e-14
+    )
     variance = direct.steps.var(axis=0, ddof=1).reshape(3, 20).mean(axis=1)
     np.testing.assert_allclose(row["variance"], variance, rtol=1e-12, atol=1e-9)
     np.testing.assert_array_equal(row["score"], direct.score)
@@ -268,10 +310,17 @@ def test_sensitivity_results_carry_the_name_of_their_variation() -> None:
 
     experiment = load_experiment("sensitivity-by-cell")
     starts = [setting.start for setting in experiment.settings]
-    labelled = look_up("finish", experiment.finish)(xarray.Dataset(coords={"start": ("setting", starts)}))
+    labelled = look_up("finish", experiment.finish)(
+        xarray.Dataset(coords={"start": ("setting", starts)})
+    )
     here = labelled["variation"].values == "start anywhere"
     assert set(labelled["start"].values[here]) == {"anywhere"}
-    assert here.sum() == starts.count("anywhere") == (labelled["variation"].values == "default").sum() > 0
+    assert (
+        here.sum()
+        == starts.count("anywhere")
+        == (labelled["variation"].values == "default").sum()
+        > 0
+    )
 
 
 @pytest.mark.parametrize("reading", ["continuing", "bootstrap", "terminal"])
@@ -301,7 +350,9 @@ def test_two_state_runs_stop_where_they_diverge_and_do_not_depend_on_the_cut() -
     np.testing.assert_array_equal(alone["theta"][0], together["theta"][2])
 
 
-@pytest.mark.parametrize("wrong", [{"sigmas": 1.5}, {"alpha": -1.0}, {"steps": 0}, {"lam": 2.0}, {"sigmas": ()}])
+@pytest.mark.parametrize(
+    "wrong", [{"sigmas": 1.5}, {"alpha": -1.0}, {"steps": 0}, {"lam": 2.0}, {"sigmas": ()}]
+)
 def test_two_state_settings_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         TwoStateSetting(**({"sigmas": 0.5} | wrong))

@@ -57,9 +57,16 @@ def test_the_rule_takes_the_smallest_mean_without_divergence(stages):
     for data in stages:
         for i, fields in enumerate(json.loads(data.attrs["settings"])):
             setting = GridSetting(**fields)
-            if setting.domain != "baird_star" or (setting.learner, setting.lam, setting.ramp_to) != ("gq", 0.9, None):
+            if setting.domain != "baird_star" or (
+                setting.learner,
+                setting.lam,
+                setting.ramp_to,
+            ) != ("gq", 0.9, None):
                 continue
-            if dict(setting.options) != {"features": "classical", "reading": "expected"} or 0.0 not in setting.sigmas:
+            if (
+                dict(setting.options) != {"features": "classical", "reading": "expected"}
+                or 0.0 not in setting.sigmas
+            ):
                 continue
             part, s = data.isel(setting=i), setting.sigmas.index(0.0)
             cells += [
@@ -78,7 +85,9 @@ def test_no_choice_of_gq_lies_on_an_edge_that_could_be_moved():
         alpha, eta = exp.coarse()[exp.choice_name(panel, reading, learner, way, lam)]
         if reading == "literal" or learner == "semi-gradient":
             continue
-        alphas = (*exp.ALPHAS, *exp.HIGH_ALPHAS) if "Boyan" in panel else (*exp.LOW_ALPHAS, *exp.ALPHAS)
+        alphas = (
+            (*exp.ALPHAS, *exp.HIGH_ALPHAS) if "Boyan" in panel else (*exp.LOW_ALPHAS, *exp.ALPHAS)
+        )
         assert alphas[0] < alpha < alphas[-1], (panel, reading, learner, way, lam)
         assert eta < exp.HIGH_ETAS[-1], (panel, reading, learner, way, lam)
 
@@ -112,17 +121,23 @@ class TestJoined:
     more = dataclasses.replace(first, sigmas=(0.25,), alphas=(3.0, 10.0), etas=(0.0, 1.0))
 
     def test_a_cell_of_any_stage_can_be_the_best(self):
-        part = rules.joined([searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 1))], *self.place)
+        part = rules.joined(
+            [searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 1))], *self.place
+        )
         assert rules.best_cell(part, 0.0) == (exp.ALPHAS[2], exp.ETAS[3])
         assert rules.best_cell(part, 0.25) == (10.0, 1.0)
 
     def test_eta_zero_is_for_comparison_only(self):
-        part = rules.joined([searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 0))], *self.place)
+        part = rules.joined(
+            [searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 0))], *self.place
+        )
         assert part["mspbe"].sel(sigma=0.25, alpha=10.0, eta=0.0) == 0.5
         assert rules.best_cell(part, 0.25) == (exp.ALPHAS[0], exp.ETAS[0])
 
     def test_cells_that_one_sigma_lacks_are_not_common(self):
-        part = rules.joined([searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 1))], *self.place)
+        part = rules.joined(
+            [searched(self.first, (0, 2, 3)), searched(self.more, (0, 1, 1))], *self.place
+        )
         assert rules.common_cell(part) == (exp.ALPHAS[2], exp.ETAS[3])
 
     def test_other_places_learners_and_ramps_are_left_out(self):
@@ -130,7 +145,9 @@ class TestJoined:
         data = [searched(self.first, (0, 2, 3)), searched(ramp, (0, 0, 0))]
         assert rules.joined(data, "Boyan, printed", "expected", 0.9) is None
         assert rules.joined(data, *self.place, "semi-gradient") is None
-        assert rules.joined(data, "Boyan, printed", "expected", 0.9, ramp=True)["sigma"].values.tolist() == [MEANS[0]]
+        assert rules.joined(data, "Boyan, printed", "expected", 0.9, ramp=True)[
+            "sigma"
+        ].values.tolist() == [MEANS[0]]
 
     def test_unknown_sigmas_and_cells_that_all_diverged_are_refused(self):
         data = searched(self.first, (0, 2, 3))
@@ -143,7 +160,9 @@ class TestJoined:
         with pytest.raises(ValueError, match=r"^datasets is 3; it should be "):
             rules.joined(3, *self.place)
         panel, reading = next(exp.places(void=False))
-        told = rf"^dataset is <xarray\.Dataset> .*; it should hold a search at {panel!r}, {reading!r}$"
+        told = (
+            rf"^dataset is <xarray\.Dataset> .*; it should hold a search at {panel!r}, {reading!r}$"
+        )
         with pytest.raises(ValueError, match=told):
             rules.interior(searched(self.first, (0, 2, 3)))
 
@@ -167,9 +186,15 @@ def test_the_kindest_cell_is_the_one_furthest_ahead_that_is_not_noise(search):
         for j, k in np.ndindex(9, 6):
             mean, half = part["mspbe"].values[:, j, k], part["mspbe_half"].values[:, j, k]
             i = min((1, 2, 3), key=lambda row: mean[row])
-            if part["diverged"].values[:, j, k].any() or (half[[0, i, 4]] >= mean[[0, i, 4]] / 5).any():
+            if (
+                part["diverged"].values[:, j, k].any()
+                or (half[[0, i, 4]] >= mean[[0, i, 4]] / 5).any()
+            ):
                 continue
-            best = max(best, (min(mean[0], mean[4]) / mean[i], lam, exp.ALPHAS[j], exp.ETAS[k], exp.SIGMAS[i]))
+            best = max(
+                best,
+                (min(mean[0], mean[4]) / mean[i], lam, exp.ALPHAS[j], exp.ETAS[k], exp.SIGMAS[i]),
+            )
     assert exp.kindest_cells()["Cart-pole, scaled | expected | mspbe"] == best[1:]
 
 
@@ -201,7 +226,9 @@ def test_a_ramp_has_step_sizes_of_its_own():
 
 def test_every_sigma_has_its_own_step_sizes_at_every_lambda():
     one = exp.own_setting("Boyan, printed", "expected", 0.25, 0.5, "semi-gradient")
-    assert (one.alphas[0], one.etas[0]) == exp.chosen()["Boyan, printed | expected | semi-gradient | 0.25 | λ = 0.5"]
+    assert (one.alphas[0], one.etas[0]) == exp.chosen()[
+        "Boyan, printed | expected | semi-gradient | 0.25 | λ = 0.5"
+    ]
     assert (one.learner, one.lam, one.sigmas, one.noise) == ("semi-gradient", 0.5, (0.25,), 0.01)
     with pytest.raises(ValueError, match="should have been chosen"):
         exp.own_setting("Boyan, printed", "expected", 0.3, 0.5)
@@ -229,7 +256,9 @@ def test_unknown_settings_are_refused(search):
 
 
 def test_curves_that_share_walks_are_the_same_to_the_bit():
-    settings = exp.curves("Boyan, printed", "expected") | exp.baselines("Boyan, printed", "expected")
+    settings = exp.curves("Boyan, printed", "expected") | exp.baselines(
+        "Boyan, printed", "expected"
+    )
     for label, result in run_curves(settings, runs=2, seed=3).items():
         alone = run_prediction(settings[label], 2, 3)
         np.testing.assert_array_equal(result.theta, alone.theta)
@@ -237,7 +266,9 @@ def test_curves_that_share_walks_are_the_same_to_the_bit():
 
 
 class TestVerdicts:
-    low, middle, high = (level + np.random.default_rng(level).normal(size=60) for level in (0, 3, 6))
+    low, middle, high = (
+        level + np.random.default_rng(level).normal(size=60) for level in (0, 3, 6)
+    )
 
     def test_by_paired_intervals(self):
         assert verdict(self.low, self.middle, self.high) == BEST
@@ -261,7 +292,9 @@ class TestVerdicts:
 
 
 def test_lstd_curve_uses_the_data_so_far():
-    setting = dataclasses.replace(exp.curve_setting("Boyan, end at zero", "expected", mean=0.0), steps=200, kept=10)
+    setting = dataclasses.replace(
+        exp.curve_setting("Boyan, end at zero", "expected", mean=0.0), steps=200, kept=10
+    )
     curve = lstd_curve(setting, runs=2, seed=5, points=4)
     path, sigma = next(histories(setting, 1, 5))
     whole = lstd(empirical_moments(path, sigma, setting.lam, 0.99))
@@ -276,25 +309,39 @@ def test_curves_as_an_experiment_are_those_that_the_chapter_runs(tmp_path):
     from gqlib.sweeps.sweep import run_sweep
 
     settings = exp.curves("Baird, classical", "stacked")
-    sweep = dataclasses.replace(load_experiment("fig3-curves"), settings=tuple(settings.values())[:2], runs=3)
+    sweep = dataclasses.replace(
+        load_experiment("fig3-curves"), settings=tuple(settings.values())[:2], runs=3
+    )
     run_sweep(sweep, Store(tmp_path))
     kept, direct = collect(sweep, Store(tmp_path)), run_curves(settings, 3, sweep.seed)
     for i, label in enumerate(list(settings)[:2]):
         mspbe, error = direct[label].mspbe(), direct[label].error()
         np.testing.assert_array_equal(kept["mspbe_late"].values[i], significant(late(mspbe)))
         np.testing.assert_array_equal(kept["error_late"].values[i], significant(late(error)))
-        np.testing.assert_allclose(kept["mspbe_sum"].values[i], np.nansum(mspbe, axis=0), rtol=1e-14)
-        np.testing.assert_allclose(kept["error_sum_of_squares"].values[i], np.nansum(error**2, axis=0), rtol=1e-14)
+        np.testing.assert_allclose(
+            kept["mspbe_sum"].values[i], np.nansum(mspbe, axis=0), rtol=1e-14
+        )
+        np.testing.assert_allclose(
+            kept["error_sum_of_squares"].values[i], np.nansum(error**2, axis=0), rtol=1e-14
+        )
         mean, half = curve_interval(kept.isel(setting=i))
         np.testing.assert_allclose(mean, mspbe.mean(axis=0), rtol=1e-12)
-        want = 4.302652729 * mspbe.std(axis=0, ddof=1) / np.sqrt(3)  # Student's t, two degrees of freedom
+        want = (
+            4.302652729 * mspbe.std(axis=0, ddof=1) / np.sqrt(3)
+        )  # Student's t, two degrees of freedom
         np.testing.assert_allclose(half, want, rtol=1e-6, atol=1e-9 * mspbe.max())
-    assert {setting.key for setting in exp.shown().values()} == {s.key for s in exp.fig3_curves().settings}
+    assert {setting.key for setting in exp.shown().values()} == {
+        s.key for s in exp.fig3_curves().settings
+    }
 
 
 def test_a_curve_has_no_mean_once_a_run_has_diverged():
     dims = ("checkpoint",)
-    sums = {f"{name}{end}": (dims, [4.0, 3.0]) for name in ("mspbe", "error") for end in ("_sum", "_sum_of_squares")}
+    sums = {
+        f"{name}{end}": (dims, [4.0, 3.0])
+        for name in ("mspbe", "error")
+        for end in ("_sum", "_sum_of_squares")
+    }
     part = xarray.Dataset(sums | {"counted": (dims, [2, 1]), "mspbe_late": ("run", [1.0, np.inf])})
     mean, half = curve_interval(part)
     assert mean[0] == 2.0
@@ -317,8 +364,14 @@ def test_a_curve_has_no_mean_once_a_run_has_diverged():
 def test_a_choice_is_named_by_what_there_is(changes, told):
     good = {"panel": "Boyan, printed", "reading": "expected", "learner": "gq", "way": "common"}
     assert exp.choice_name(**good) == "Boyan, printed | expected | gq | common"
-    assert exp.choice_name(**good | {"lam": 0.0, "learner": "gtd2"}) == "Boyan, printed | expected | gtd2 | common"
-    assert exp.choice_name(**good | {"learner": "gtd2"}) == "Boyan, printed | expected | gtd2 | common | λ = 0.9"
+    assert (
+        exp.choice_name(**good | {"lam": 0.0, "learner": "gtd2"})
+        == "Boyan, printed | expected | gtd2 | common"
+    )
+    assert (
+        exp.choice_name(**good | {"learner": "gtd2"})
+        == "Boyan, printed | expected | gtd2 | common | λ = 0.9"
+    )
     with pytest.raises(ValueError, match=told):
         exp.choice_name(**good | changes)
 
@@ -326,16 +379,31 @@ def test_a_choice_is_named_by_what_there_is(changes, told):
 def test_a_curve_is_at_the_step_sizes_chosen_for_its_sigma():
     place = "Boyan, printed", "expected"
     settings, inner = exp.curves(*place), exp.chosen_interior()["Boyan, printed | expected"]
-    assert list(settings) == ["σ = 0", "σ = 1", "dynamic σ, m = 0.5", "dynamic σ, best m", "dynamic σ, ramp"]
+    assert list(settings) == [
+        "σ = 0",
+        "σ = 1",
+        "dynamic σ, m = 0.5",
+        "dynamic σ, best m",
+        "dynamic σ, ramp",
+    ]
     assert [one.sigma for one in settings.values()] == [0.0, 1.0, 0.5, inner, MEANS[0]]
-    assert [one.sigma_noise for one in settings.values()] == [0.0, 0.0, exp.NOISE, exp.NOISE, exp.NOISE]
+    assert [one.sigma_noise for one in settings.values()] == [
+        0.0,
+        0.0,
+        exp.NOISE,
+        exp.NOISE,
+        exp.NOISE,
+    ]
     assert [one.sigma_ramp_to for one in settings.values()] == [None] * 4 + [MEANS[-1]]
     for one, way in zip(settings.values(), (0.0, 1.0, 0.5, inner, "ramp"), strict=True):
         assert (one.learner, one.lam) == ("gq", 0.9)
         assert (one.alpha, one.eta) == exp.chosen()[exp.choice_name(*place, "gq", way)]
     gtd2 = exp.curve_setting(*place, "gtd2")
     assert (gtd2.lam, gtd2.sigma) == (0.0, 0.0)
-    for wrong, told in (("a", r"^mean is 'a'"), (0.123, r"^panel, .* \| 0\.123'; step sizes should")):
+    for wrong, told in (
+        ("a", r"^mean is 'a'"),
+        (0.123, r"^panel, .* \| 0\.123'; step sizes should"),
+    ):
         with pytest.raises(ValueError, match=told):
             exp.curve_setting(*place, mean=wrong)
     with pytest.raises(ValueError, match=r"^panel is 'Boyan'"):
@@ -347,6 +415,12 @@ def test_a_curve_is_at_the_step_sizes_chosen_for_its_sigma():
 def test_etas_of_a_finer_grid_are_half_way_in_powers_of_two():
     levels = [*exp.ETAS, *exp.HIGH_ETAS]
     for low, middle, high in zip(levels, levels[1:], levels[2:], strict=False):
-        assert exp._between(middle) == pytest.approx(((low * middle) ** 0.5, middle, (middle * high) ** 0.5))
-    assert exp._between(levels[0]) == pytest.approx((levels[0] / 4, levels[0], (levels[0] * levels[1]) ** 0.5))
-    assert exp._between(levels[-1]) == pytest.approx(((levels[-2] * levels[-1]) ** 0.5, levels[-1], 2 * levels[-1]))
+        assert exp._between(middle) == pytest.approx(
+            ((low * middle) ** 0.5, middle, (middle * high) ** 0.5)
+        )
+    assert exp._between(levels[0]) == pytest.approx(
+        (levels[0] / 4, levels[0], (levels[0] * levels[1]) ** 0.5)
+    )
+    assert exp._between(levels[-1]) == pytest.approx(
+        ((levels[-2] * levels[-1]) ** 0.5, levels[-1], 2 * levels[-1])
+    )

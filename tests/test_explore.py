@@ -26,7 +26,11 @@ SCRIPT = STATIC / "explorables.js"
 SIGMAS, LAMS, GAMMAS = (0.0, 0.3, 1.0), (0.0, 0.5, 0.99, 1.0), (0.0, 0.5, 0.9, 0.99)
 GRID = list(itertools.product(SIGMAS, LAMS, GAMMAS))
 ETAS = (0.001, 0.1, 1.0, 10.0)
-EXPLORABLES = (explore.two_state_explorable, explore.bias_variance_explorable, explore.time_scales_explorable)
+EXPLORABLES = (
+    explore.two_state_explorable,
+    explore.bias_variance_explorable,
+    explore.time_scales_explorable,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +49,11 @@ def test_two_state_matrix_and_eigenvalues_are_the_librarys(page, reading):
         matrix = two_state(gamma, reading).problem.A(sigma, lam)
         found = formula(page, "two-state", reading, sigma, lam, gamma)
         assert close(found[:4], matrix.ravel()), (sigma, lam, gamma)
-        assert close(sorted(found[4:]), np.sort(np.linalg.eigvals(matrix).real)), (sigma, lam, gamma)
+        assert close(sorted(found[4:]), np.sort(np.linalg.eigvals(matrix).real)), (
+            sigma,
+            lam,
+            gamma,
+        )
 
 
 def library_bias_and_variance(sigma, lam, gamma):
@@ -64,7 +72,9 @@ def library_bias_and_variance(sigma, lam, gamma):
 def test_bias_variance_and_values_are_the_librarys(page):
     for sigma, lam, gamma in GRID:
         bias, variance, value = library_bias_and_variance(sigma, lam, gamma)
-        assert close(formula(page, "bias-variance", "moments", sigma, lam, gamma), [bias, variance, *value])
+        assert close(
+            formula(page, "bias-variance", "moments", sigma, lam, gamma), [bias, variance, *value]
+        )
 
 
 def test_variance_of_sampled_returns_is_the_formulas():
@@ -81,7 +91,9 @@ def test_variance_of_sampled_returns_is_the_formulas():
     for step in range(20):
         after = (rng.random(runs)[:, None] > cumulative[pair]).sum(axis=1)
         target = sigma * value.ravel()[after] + (1 - sigma) * value[after // 2, 0]
-        errors += (gamma * lam) ** step * (mdp.rewards.ravel()[pair] + gamma * target - value.ravel()[pair])
+        errors += (gamma * lam) ** step * (
+            mdp.rewards.ravel()[pair] + gamma * target - value.ravel()[pair]
+        )
         pair = after
     expected = library_bias_and_variance(sigma, lam, gamma)[1]
     squares = errors**2
@@ -90,7 +102,9 @@ def test_variance_of_sampled_returns_is_the_formulas():
 
 def test_an_interior_sigma_can_be_best_for_few_returns_and_zero_is_best_for_many():
     sigmas = np.linspace(0.0, 1.0, 101)
-    bias, variance = np.array([library_bias_and_variance(sigma, 0.0, 0.9)[:2] for sigma in sigmas]).T
+    bias, variance = np.array(
+        [library_bias_and_variance(sigma, 0.0, 0.9)[:2] for sigma in sigmas]
+    ).T
     assert (np.diff(bias) > 0).all()
     assert 0.3 < sigmas[np.argmin(bias + variance)] < 0.9
     assert sigmas[np.argmin(bias + variance / 10_000)] < 0.05
@@ -101,7 +115,9 @@ def test_joint_matrix_and_its_polynomial_are_the_librarys(page):
         joint = joint_matrix(two_state(gamma).problem, sigma, lam, eta)
         where = (sigma, lam, gamma, eta)
         assert close(formula(page, "time-scales", "J", *where), joint.ravel()), where
-        assert close(formula(page, "time-scales", "coefficients", *where), np.poly(joint)[1:]), where
+        assert close(formula(page, "time-scales", "coefficients", *where), np.poly(joint)[1:]), (
+            where
+        )
 
 
 def test_eigenvalues_of_the_joint_matrix_are_the_librarys(page):
@@ -110,7 +126,9 @@ def test_eigenvalues_of_the_joint_matrix_are_the_librarys(page):
         joint = joint_matrix(two_state(gamma).problem, sigma, lam, eta)
         expected = np.linalg.eigvals(joint)
         gaps = np.abs(expected[:, None] - expected)[np.triu_indices(4, 1)]
-        if gaps.min() < 1e-3:  # close eigenvalues are ill-conditioned: digits of either side mean little there
+        if (
+            gaps.min() < 1e-3
+        ):  # close eigenvalues are ill-conditioned: digits of either side mean little there
             continue
         coefficients = formula(page, "time-scales", "coefficients", sigma, lam, gamma, eta)
         found = np.array([complex(*pair) for pair in call(page, "gqNumbers.roots", coefficients)])
@@ -123,7 +141,11 @@ def test_eigenvalues_of_the_joint_matrix_are_the_librarys(page):
 
 def test_the_coefficients_are_those_of_the_determinant():
     joint, coefficients = explore.joint_polynomial()
-    numbers = {explore.SIGMA: sp.Rational(1, 3), explore.LAM: sp.Rational(2, 5), explore.GAMMA: sp.Rational(9, 10)}
+    numbers = {
+        explore.SIGMA: sp.Rational(1, 3),
+        explore.LAM: sp.Rational(2, 5),
+        explore.GAMMA: sp.Rational(9, 10),
+    }
     numbers[explore.ETA] = sp.Rational(1, 7)
     exact = sp.Matrix(joint).subs(numbers).charpoly(explore.S).all_coeffs()
     assert exact[1:] == [c.subs(numbers) for c in coefficients]
@@ -140,10 +162,18 @@ def test_path_is_the_matrix_exponential(page, power):
 
 
 @pytest.mark.parametrize(
-    "zeros", [[-1.0, -2.0, -3.0, -4.0], [0.0, 0.0, 0.0, 0.0], [1e-3, -1e-3, -5.0, 2.0], [0.1 + 2j, 0.1 - 2j, -1.0, 0.0]]
+    "zeros",
+    [
+        [-1.0, -2.0, -3.0, -4.0],
+        [0.0, 0.0, 0.0, 0.0],
+        [1e-3, -1e-3, -5.0, 2.0],
+        [0.1 + 2j, 0.1 - 2j, -1.0, 0.0],
+    ],
 )
 def test_roots_of_known_polynomials(page, zeros):
-    found = [complex(*pair) for pair in call(page, "gqNumbers.roots", np.poly(zeros)[1:].real.tolist())]
+    found = [
+        complex(*pair) for pair in call(page, "gqNumbers.roots", np.poly(zeros)[1:].real.tolist())
+    ]
     assert np.abs(np.array(found)[:, None] - np.array(zeros)).min(axis=0).max() < 1e-9
 
 
@@ -157,16 +187,24 @@ def test_roots_of_known_polynomials(page, zeros):
     ],
 )
 def test_conjugates_are_equal_and_multiple_roots_are_one(page, zeros):
-    found = [complex(*pair) for pair in call(page, "gqNumbers.roots", np.poly(zeros)[1:].real.tolist())]
-    assert sorted(z.real for z in found if z.imag > 0) == sorted(z.real for z in found if z.imag < 0)
-    assert sorted(z.imag for z in found if z.imag > 0) == sorted(-z.imag for z in found if z.imag < 0)
+    found = [
+        complex(*pair) for pair in call(page, "gqNumbers.roots", np.poly(zeros)[1:].real.tolist())
+    ]
+    assert sorted(z.real for z in found if z.imag > 0) == sorted(
+        z.real for z in found if z.imag < 0
+    )
+    assert sorted(z.imag for z in found if z.imag > 0) == sorted(
+        -z.imag for z in found if z.imag < 0
+    )
     assert len(set(found)) == len(set(zeros))
     assert np.abs(np.array(found)[:, None] - np.array(zeros)).min(axis=0).max() < 1e-7
 
 
 @pytest.mark.parametrize("zeros", [[-1.0, -1.0, -1.0, 2.0], [0.01] * 4, [-2.0] * 3])
 def test_where_more_than_two_roots_meet_conjugates_are_still_equal(page, zeros):
-    found = [complex(*pair) for pair in call(page, "gqNumbers.roots", np.poly(zeros)[1:].real.tolist())]
+    found = [
+        complex(*pair) for pair in call(page, "gqNumbers.roots", np.poly(zeros)[1:].real.tolist())
+    ]
     assert len(found) == len(zeros)
     assert all(z.conjugate() in found for z in found)
     assert np.abs(np.array(found)[:, None] - np.array(zeros)).min(axis=0).max() < 1e-3
@@ -194,7 +232,9 @@ def test_nothing_is_beyond_the_axes(page):
         low, high = windows[window]
         return low <= np.min(values) and np.max(values) <= high
 
-    for sigma, lam, gamma in itertools.product((0.0, 0.5, 1.0), (0.0, 0.5, 0.95, 0.99, 1.0), (0.0, 0.9, 0.99)):
+    for sigma, lam, gamma in itertools.product(
+        (0.0, 0.5, 1.0), (0.0, 0.5, 0.95, 0.99, 1.0), (0.0, 0.9, 0.99)
+    ):
         for reading in ENDINGS:
             matrix = two_state(gamma, reading).problem.A(sigma, lam)
             assert inside(np.linalg.eigvals(matrix).real, "spectrum"), (reading, sigma, lam, gamma)
@@ -280,13 +320,28 @@ def test_to_javascript_names_every_unknown_symbol_and_shares_what_recurs():
 def test_a_block_holds_its_settings_and_formulas():
     slider = explore.Slider("eta", "η", -3.0, 1.0, 0.0, log=True)
     preset = explore.Preset("one", {"eta": 1.0}, "high")
-    given = {"choices": ("high", "low"), "note": "Note.", "caption": "Caption.", "presets": (preset,)}
-    small = explore.Explorable("small", "A label", (slider,), {"y": "(eta) => [eta]", "z": "(eta) => [1]"}, **given)
+    given = {
+        "choices": ("high", "low"),
+        "note": "Note.",
+        "caption": "Caption.",
+        "presets": (preset,),
+    }
+    small = explore.Explorable(
+        "small", "A label", (slider,), {"y": "(eta) => [eta]", "z": "(eta) => [1]"}, **given
+    )
     head, formulas = small.javascript().split(',\n"formulas": ')
     assert json.loads(head + "}") == {
         "label": "A label",
         "sliders": [
-            {"name": "eta", "label": "η", "low": -3.0, "high": 1.0, "value": 0.0, "step": 0.01, "log": True},
+            {
+                "name": "eta",
+                "label": "η",
+                "low": -3.0,
+                "high": 1.0,
+                "value": 0.0,
+                "step": 0.01,
+                "log": True,
+            },
         ],
         "choices": ["high", "low"],
         "note": "Note.",
@@ -298,7 +353,9 @@ def test_a_block_holds_its_settings_and_formulas():
     assert small.html("fig-a1-b") == (
         '<div class="gq-explorable" data-explorable="small" data-figure="fig-a1-b">\n'
         '<p class="gq-note">In the HTML edition this figure is live where JavaScript runs.</p>\n<script>\n'
-        '(window.gqExplorables = window.gqExplorables || {})["small"] =\n' + small.javascript() + ";\n</script>\n</div>"
+        '(window.gqExplorables = window.gqExplorables || {})["small"] =\n'
+        + small.javascript()
+        + ";\n</script>\n</div>"
     )
 
 
@@ -318,7 +375,9 @@ def test_without_ipython_nothing_is_shown_but_the_name_is_checked(monkeypatch):
 
 @pytest.mark.parametrize("figure", ["", "-", 'x"><script>', 3, None])
 def test_html_refuses_what_is_no_name_of_a_figure(figure):
-    with pytest.raises(ValueError, match=r"^figure is .*; it should be the name of a figure, such as 'fig-phase'$"):
+    with pytest.raises(
+        ValueError, match=r"^figure is .*; it should be the name of a figure, such as 'fig-phase'$"
+    ):
         explore.two_state_explorable().html(figure)
 
 
@@ -332,7 +391,9 @@ def test_html_refuses_what_is_no_name_of_a_figure(figure):
 )
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch, show, name):
     shown, raws = [], []
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: (shown.append(bundle), raws.append(raw)))
+    monkeypatch.setattr(
+        IPython.display, "display", lambda bundle, raw: (shown.append(bundle), raws.append(raw))
+    )
     show("fig-x")
     assert raws == [True]
     assert [set(bundle) for bundle in shown] == [{"text/html", "text/plain"}]

@@ -28,8 +28,14 @@ def result() -> xarray.Dataset:
         "mean": (("setting", "episode"), rng.random((2, 2))),
         "checksum": (("setting",), np.array([2**32 - 1, 1], dtype=np.uint32)),
     }
-    coords = {"sigma": ("setting", [0.0, 0.5]), "target": ("setting", ["greedy", "ε-greedy"]), "episode": [1, 2]}
-    return xarray.Dataset(arrays, coords | {"key": ("setting", ["a" * 64, "b" * 64])}, {"seed": 7, "settings": "[]"})
+    coords = {
+        "sigma": ("setting", [0.0, 0.5]),
+        "target": ("setting", ["greedy", "ε-greedy"]),
+        "episode": [1, 2],
+    }
+    return xarray.Dataset(
+        arrays, coords | {"key": ("setting", ["a" * 64, "b" * 64])}, {"seed": 7, "settings": "[]"}
+    )
 
 
 def test_there_is_a_table_for_each_set_of_dimensions(result: xarray.Dataset) -> None:
@@ -64,7 +70,9 @@ def test_netcdf_works_or_says_what_to_install(result: xarray.Dataset, tmp_path: 
     if any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4"))):
         export_results(tmp_path / "half.nc", half)
         return
-    with pytest.raises(SweepError, match=r"netCDF 3 cannot hold this .*: python -m pip install h5netcdf"):
+    with pytest.raises(
+        SweepError, match=r"netCDF 3 cannot hold this .*: python -m pip install h5netcdf"
+    ):
         export_results(tmp_path / "half.nc", half)
     assert not (tmp_path / "half.nc").exists()
 
@@ -104,11 +112,15 @@ def test_netcdf_3_holds_whole_numbers_of_any_size(
 ) -> None:
     without_netcdf_4(monkeypatch)
     values = np.array(numbers, dtype=dtype)
-    data = xarray.Dataset({"sums": ("run", values, {"unit": "steps"})}, {"run": values, "odd": ("run", values)})
+    data = xarray.Dataset(
+        {"sums": ("run", values, {"unit": "steps"})}, {"run": values, "odd": ("run", values)}
+    )
     (path,) = export_results(tmp_path / "a.nc", data)
     read = xarray.load_dataset(path)
     for name in ("sums", "run", "odd"):
-        assert read[name].values.tolist() == (list(map(str, numbers)) if told == "text" else numbers)
+        assert read[name].values.tolist() == (
+            list(map(str, numbers)) if told == "text" else numbers
+        )
         assert stored is None or read[name].dtype == stored
         assert read[name].attrs.get("stored_as") == told
     assert read["sums"].attrs["unit"] == "steps"
@@ -130,12 +142,16 @@ def test_netcdf_3_is_read_by_scipy_as_well(
 
 def test_parquet_works_or_says_what_to_install(result: xarray.Dataset, tmp_path: Path) -> None:
     if importlib.util.find_spec("pyarrow") is None:
-        with pytest.raises(SweepError, match="Parquet needs the package pyarrow: python -m pip install pyarrow"):
+        with pytest.raises(
+            SweepError, match="Parquet needs the package pyarrow: python -m pip install pyarrow"
+        ):
             export_results(tmp_path / "a.parquet", result)
         assert not list(tmp_path.iterdir())
         return
     written = export_results(tmp_path / "a.parquet", result)
-    assert pandas.read_parquet(written[0])["score"].tolist() == result["score"].values.ravel().tolist()
+    assert (
+        pandas.read_parquet(written[0])["score"].tolist() == result["score"].values.ravel().tolist()
+    )
 
 
 def test_other_endings_are_refused(result: xarray.Dataset, tmp_path: Path) -> None:
@@ -144,20 +160,32 @@ def test_other_endings_are_refused(result: xarray.Dataset, tmp_path: Path) -> No
 
 
 def test_a_part_is_chosen_by_field_or_by_dimension(result: xarray.Dataset) -> None:
-    assert select(result, "sigma", "0.50")["score"].values.tolist() == result["score"].values[1:].tolist()
+    assert (
+        select(result, "sigma", "0.50")["score"].values.tolist()
+        == result["score"].values[1:].tolist()
+    )
     assert select(result, "target", "ε-greedy").sizes["setting"] == 1
-    assert select(result, "episode", "2")["mean"].values.tolist() == result["mean"].values[:, 1].tolist()
-    assert select(result, "run", "2")["score"].values.tolist() == result["score"].values[:, 2].tolist()
+    assert (
+        select(result, "episode", "2")["mean"].values.tolist()
+        == result["mean"].values[:, 1].tolist()
+    )
+    assert (
+        select(result, "run", "2")["score"].values.tolist() == result["score"].values[:, 2].tolist()
+    )
     with pytest.raises(ValueError, match=r"sigma is 'half'; it should be one of 0\.0, 0\.5"):
         select(result, "sigma", "half")
     with pytest.raises(ValueError, match="name is 'alpha'"):
         select(result, "alpha", "1")
-    with pytest.raises(ValueError, match=r"^target is 'random'; it should be one of greedy, ε-greedy$"):
+    with pytest.raises(
+        ValueError, match=r"^target is 'random'; it should be one of greedy, ε-greedy$"
+    ):
         select(result, "target", "random")
     assert select(result, "target", "greedy")["sigma"].values.tolist() == [0.0]
 
 
-@pytest.mark.parametrize(("levels", "told"), [(59, ", ".join(map(str, range(59)))), (60, r"\.\.\.")])
+@pytest.mark.parametrize(
+    ("levels", "told"), [(59, ", ".join(map(str, range(59)))), (60, r"\.\.\.")]
+)
 def test_only_so_many_values_are_listed_that_a_refusal_can_be_read(levels: int, told: str) -> None:
     long = xarray.Dataset({"score": (("setting", "run"), np.zeros((1, levels)))})
     with pytest.raises(ValueError, match=rf"^run is '99'; it should be one of {told}$"):
@@ -177,10 +205,16 @@ def test_parquet_asks_for_its_package_by_name(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name in there else None)
     monkeypatch.setattr(pandas.DataFrame, "to_parquet", lambda table: b"parquet")
     written = export_results(tmp_path / "a.parquet", result)
-    assert [path.name for path in written] == ["a-run.parquet", "a-episode.parquet", "a-setting.parquet"]
+    assert [path.name for path in written] == [
+        "a-run.parquet",
+        "a-episode.parquet",
+        "a-setting.parquet",
+    ]
     assert {path.read_bytes() for path in written} == {b"parquet"}
     there.clear()
-    with pytest.raises(SweepError, match=r"^Parquet needs the package pyarrow: python -m pip install pyarrow$"):
+    with pytest.raises(
+        SweepError, match=r"^Parquet needs the package pyarrow: python -m pip install pyarrow$"
+    ):
         export_results(tmp_path / "b.parquet", result)
 
 
@@ -201,18 +235,28 @@ def test_what_netcdf_4_refuses_is_told_in_its_own_words(
         export_results(tmp_path / "a.nc", result)
 
 
-def test_what_has_a_value_for_each_run_is_not_lost_beside_what_has_one_for_each_setting_and_run() -> None:
-    both = xarray.Dataset({"score": (("setting", "run"), np.ones((2, 3))), "weather": ("run", np.arange(3))})
+def test_what_has_a_value_for_each_run_is_not_lost_beside_what_has_one_for_each_setting_and_run() -> (
+    None
+):
+    both = xarray.Dataset(
+        {"score": (("setting", "run"), np.ones((2, 3))), "weather": ("run", np.arange(3))}
+    )
     found = tables(both)
     assert list(found) == ["setting-run", "run"]
     assert (len(found["setting-run"]["score"]), found["run"]["weather"].tolist()) == (6, [0, 1, 2])
     alike = xarray.Dataset({"x": (("a", "b"), np.ones((2, 2))), "y": ("a-b", np.ones(2))})
-    with pytest.raises(ValueError, match=r"two tables called a-b; its dimensions should have other names"):
+    with pytest.raises(
+        ValueError, match=r"two tables called a-b; its dimensions should have other names"
+    ):
         tables(alike)
 
 
 def test_a_seed_too_long_for_netcdf_is_written_as_text(tmp_path: Path) -> None:
-    for seed in (10**30, -(2**63), *(() if any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4"))) else (2**31,))):
+    for seed in (
+        10**30,
+        -(2**63),
+        *(() if any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4"))) else (2**31,)),
+    ):
         data = xarray.Dataset({"steps": ("run", [1.5, 2.5])}, attrs={"seed": seed})
         (path,) = export_results(tmp_path / "x.nc", data)
         assert xarray.load_dataset(path).attrs["seed"] == str(seed)

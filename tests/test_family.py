@@ -21,7 +21,9 @@ SARSA = {"method": "semi-gradient", "target": "epsilon-greedy", "p": 512, "sigma
 
 @pytest.fixture(scope="module")
 def searches():
-    return [load_results(RESULTS / f"control-search-{name}.npz") for name in ("rltoolkit", "family")]
+    return [
+        load_results(RESULTS / f"control-search-{name}.npz") for name in ("rltoolkit", "family")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,10 @@ def test_ladders_rise_and_hold_every_value_that_was_tried_before():
         assert all(low < high for low, high in pairwise(ladder))
     for row in retuning.retuned_rows():
         cells = {(cell.alpha, cell.eta) for cell in retuning.retuned_grid(row).cells()}
-        assert all(any(cell in family.neighbours(row, near) for near in family.neighbours(row, cell)) for cell in cells)
+        assert all(
+            any(cell in family.neighbours(row, near) for near in family.neighbours(row, cell))
+            for cell in cells
+        )
 
 
 @pytest.mark.parametrize("row", [GQ, SARSA], ids=["GQ", "Sarsa"])
@@ -79,15 +84,22 @@ def test_the_first_stage_follows_a_slope_and_keeps_the_six_best():
     steps: dict[str, np.ndarray] = {}
 
     def look(grid):
-        cost = [abs(math.log(cell.alpha / target)) + 0.01 * abs(math.log2(cell.eta)) for cell in grid.cells()]
+        cost = [
+            abs(math.log(cell.alpha / target)) + 0.01 * abs(math.log2(cell.eta))
+            for cell in grid.cells()
+        ]
         steps[grid.key] = 400 * np.array(cost)
 
     path: list = []
     while len(grids := family.row_windows(GQ, path)) > len(path):
         look(grids[-1])
-        seen = {(c.alpha, c.eta): s for g in grids for c, s in zip(g.cells(), steps[g.key], strict=True)}
+        seen = {
+            (c.alpha, c.eta): s for g in grids for c, s in zip(g.cells(), steps[g.key], strict=True)
+        }
         path.append(min(seen, key=lambda cell: seen[cell]))
-    data = xarray.Dataset({"steps_total": (("setting", "run", "cell"), np.array(list(steps.values()))[:, None])})
+    data = xarray.Dataset(
+        {"steps_total": (("setting", "run", "cell"), np.array(list(steps.values()))[:, None])}
+    )
     found = family.search_outcomes([GQ], data.assign_coords(key=("setting", list(steps))))
     (outcome,) = found.values()
     assert list(outcome.path) == path
@@ -102,7 +114,9 @@ def test_the_first_stage_follows_a_slope_and_keeps_the_six_best():
 
 def test_the_second_stage_takes_the_smallest_mean_and_stops_rows_that_were_not_run():
     ten = ((0.005, 0.25), (0.01, 0.25))
-    found = {tuning.row_name(row): family.Outcome(ten[:1], 300.0, ten) for row in (GQ, GQ | {"p": 1024})}
+    found = {
+        tuning.row_name(row): family.Outcome(ten[:1], 300.0, ten) for row in (GQ, GQ | {"p": 1024})
+    }
     keys = [family._at(GQ, cell).key for cell in ten]
     data = xarray.Dataset({"score": (("setting", "run"), [[500.0, 300.0], [310.0, 330.0]])})
     first, second = family.final_outcomes(found, data.assign_coords(key=("setting", keys))).values()
@@ -120,7 +134,9 @@ def test_the_second_stage_goes_on_to_neighbours_that_were_not_searched():
     assert len(beyond) == 2
 
     def finals(*cells):
-        data = xarray.Dataset({"score": (("setting", "run"), [[320.0 + k, 340.0 + k] for k in range(len(cells))])})
+        data = xarray.Dataset(
+            {"score": (("setting", "run"), [[320.0 + k, 340.0 + k] for k in range(len(cells))])}
+        )
         return data.assign_coords(key=("setting", [family._at(GQ, cell).key for cell in cells]))
 
     (outcome,) = family.final_outcomes(found, finals(corner, *beyond)).values()
@@ -135,7 +151,12 @@ def test_the_second_stage_goes_on_to_neighbours_that_were_not_searched():
 def test_neighbours_are_one_rung_away():
     alphas, etas = family.ALPHA_LADDER, family.ETA_LADDER
     found = family.neighbours(GQ, (alphas[3], etas[2]))
-    assert found == {(alphas[2], etas[2]), (alphas[4], etas[2]), (alphas[3], etas[1]), (alphas[3], etas[3])}
+    assert found == {
+        (alphas[2], etas[2]),
+        (alphas[4], etas[2]),
+        (alphas[3], etas[1]),
+        (alphas[3], etas[3]),
+    }
     rival = family.RIVAL_LADDER
     assert family.neighbours(SARSA, (rival[3], 0.0)) == {(rival[2], 0.0), (rival[4], 0.0)}
 
@@ -144,7 +165,10 @@ def test_a_row_is_given_up_above_twice_the_better_end():
     def found(low, middle, high):
         rows = (family.panel_row("gradient", ("greedy", 512), sigma) for sigma in (0.0, 0.5, 1.0))
         names = map(tuning.row_name, rows)
-        return {name: family.Outcome((), steps, ()) for name, steps in zip(names, (low, middle, high), strict=True)}
+        return {
+            name: family.Outcome((), steps, ())
+            for name, steps in zip(names, (low, middle, high), strict=True)
+        }
 
     assert not family.given_up(GQ, found(100.0, 200.0, 150.0))
     assert family.given_up(GQ, found(100.0, 200.5, 150.0))
@@ -157,7 +181,11 @@ def test_a_row_is_given_up_above_twice_the_better_end():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seed", "runs"),
-    [("control-search-family", 5202, 5), ("control-finals", 5302, 40), ("control-family", 3019, 100)],
+    [
+        ("control-search-family", 5202, 5),
+        ("control-finals", 5302, 40),
+        ("control-family", 3019, 100),
+    ],
 )
 def test_committed_results_are_what_this_code_makes(name, seed, runs):
     data, plan = load_results(RESULTS / f"{name}.npz"), load_experiment(name)
@@ -173,7 +201,11 @@ def test_choices_follow_from_the_committed_searches_and_none_is_on_an_edge(searc
     assert family.final_outcomes(found, finals) == family.outcomes()
     for row in family.family_rows():
         path = family.outcomes()[tuning.row_name(row)].path
-        cells = {(cell.alpha, cell.eta) for grid in family.row_windows(row, path) for cell in grid.cells()}
+        cells = {
+            (cell.alpha, cell.eta)
+            for grid in family.row_windows(row, path)
+            for cell in grid.cells()
+        }
         assert family.neighbours(row, path[-1]) <= cells
 
 
@@ -184,15 +216,24 @@ def test_every_rival_has_at_least_as_many_finalists_as_gq():
             assert len(set(outcome.finalists)) == len(outcome.finalists) >= family.FINALISTS[method]
     best = [family.best_row("corrected", place) for place in family.PLACES[:3]]
     assert all(len(family.outcomes()[tuning.row_name(row)].finalists) >= 6 for row in best)
-    assert family.FINALISTS["semi-gradient"] == 10 > family.FINALISTS["gradient"] == family.FINALISTS["corrected"]
+    assert (
+        family.FINALISTS["semi-gradient"]
+        == 10
+        > family.FINALISTS["gradient"]
+        == family.FINALISTS["corrected"]
+    )
 
 
 def fresh(results, method, place, sigma, **noise):
     return family.family_scores(results, family.panel_row(method, place, sigma) | noise)
 
 
-@pytest.mark.parametrize(("dynamic", "shown"), [(False, [5, 2, 0, 3, 4, 0]), (True, [5, 2, 0, 3, 6, 0])])
-def test_an_intermediate_sigma_beats_both_ends_at_512_and_1024_under_either_target(results, dynamic, shown):
+@pytest.mark.parametrize(
+    ("dynamic", "shown"), [(False, [5, 2, 0, 3, 4, 0]), (True, [5, 2, 0, 3, 6, 0])]
+)
+def test_an_intermediate_sigma_beats_both_ends_at_512_and_1024_under_either_target(
+    results, dynamic, shown
+):
     """After Holm over 54; all that were run but at most one have a lower mean than both ends."""
     p_values = family.family_p_values(results, **({"dynamic": True} if dynamic else {}))
     assert (holm(p_values.ravel()) <= 0.05).reshape(6, 9).sum(axis=1).tolist() == shown
@@ -201,7 +242,11 @@ def test_an_intermediate_sigma_beats_both_ends_at_512_and_1024_under_either_targ
     for place in family.PLACES:
         ends = min(fresh(results, "gradient", place, end).mean() for end in (0.0, 1.0))
         inside = [family.panel_row("gradient", place, k / 10) | noise for k in range(1, 10)]
-        lower += [family.family_scores(results, row).mean() < ends for row in inside if not family.given_up(row)]
+        lower += [
+            family.family_scores(results, row).mean() < ends
+            for row in inside
+            if not family.given_up(row)
+        ]
     assert len(lower) == 41
     assert lower.count(False) == (0 if dynamic else 1)
 
@@ -219,7 +264,9 @@ def test_tuned_gq_is_ahead_of_tuned_rivals(results):
         else:
             far = fresh(results, "semi-gradient", place, 0.0)
         gaps["far"].append(paired_difference(mine, far))
-    shown = {name: (holm([gap.p_value for gap in some]) <= 0.05).tolist() for name, some in gaps.items()}
+    shown = {
+        name: (holm([gap.p_value for gap in some]) <= 0.05).tolist() for name, some in gaps.items()
+    }
     assert shown["Sarsa"] == [True, False, False, False, False, True]
     assert shown["twin"] == [False, False, False, True, True, False]
     assert max(gap.mean for gap in gaps["Sarsa"]) < 0

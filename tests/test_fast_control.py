@@ -119,7 +119,9 @@ def test_lagged_correction_outlives_a_cut_episode():
 
 
 def test_divergence_is_found_in_the_same_episode():
-    setting = ControlSetting(alpha=0.1, method="semi-gradient", p=64, episodes=3, max_steps=600, sigma=0.0)
+    setting = ControlSetting(
+        alpha=0.1, method="semi-gradient", p=64, episodes=3, max_steps=600, sigma=0.0
+    )
     fast = run_control(setting, 1, 1)
     dense = run_control(setting, 1, 1, engine="reference")
     assert fast.diverged.all()
@@ -158,7 +160,10 @@ def test_committed_checksums_name_the_engine_version():
     """If this fails, results have changed: raise ENGINE_VERSION, and write the new checksums beside it."""
     committed = json.loads(CHECKSUMS.read_text())
     assert committed["engine_version"] == ENGINE_VERSION
-    got = {name: [f"{c:016x}" for c in run_control(case(name), 2, 2019).checksum.tolist()] for name in CASES}
+    got = {
+        name: [f"{c:016x}" for c in run_control(case(name), 2, 2019).checksum.tolist()]
+        for name in CASES
+    }
     assert got == committed["checksums"]
 
 
@@ -169,7 +174,9 @@ def test_results_do_not_depend_on_the_order_of_calls():
         "import sys; sys.path.insert(0, 'tests'); from test_fast_control import case, run_control;"
         f"print([run_control(case(n), 1, 2019).checksum[0] for n in {names[::-1]!r}])"
     )
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    other = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     here = [run_control(case(n), 1, 2019).checksum[0] for n in names]
     assert other.stdout.strip() == str(here[::-1])
 
@@ -179,9 +186,21 @@ def test_rows_are_found_exactly():
         table = tile_table(512, tilings)
         world = driver.world_of(table, table.rows)
         rng = np.random.default_rng(2)
-        x = np.concatenate([rng.uniform(-1.2, 0.5, 500), table.edges_x[:-1], np.nextafter(table.edges_x[1:-1], -9)])
-        v = np.concatenate([rng.uniform(-0.07, 0.07, 500), table.edges_v[:-1], np.nextafter(table.edges_v[1:-1], -9)])
-        for position, velocity in [*zip(x, rng.permutation(v)[: len(x)], strict=False), (-1.2, -0.07), (0.5, 0.07)]:
+        x = np.concatenate(
+            [rng.uniform(-1.2, 0.5, 500), table.edges_x[:-1], np.nextafter(table.edges_x[1:-1], -9)]
+        )
+        v = np.concatenate(
+            [
+                rng.uniform(-0.07, 0.07, 500),
+                table.edges_v[:-1],
+                np.nextafter(table.edges_v[1:-1], -9),
+            ]
+        )
+        for position, velocity in [
+            *zip(x, rng.permutation(v)[: len(x)], strict=False),
+            (-1.2, -0.07),
+            (0.5, 0.07),
+        ]:
             row = fast_car.find_row(position, velocity, *world[2:5], world.width)
             assert row == table.cell(position, velocity) * world.width
 
@@ -190,8 +209,13 @@ def test_rows_are_found_exactly():
 def test_inner_edges_are_guessed_to_stand_at_the_whole_numbers(tilings):
     table = tile_table(512, tilings)
     scale_x, offset_x, scale_v, offset_v = driver.grid_of(table)
-    for edges, scale, offset in ((table.edges_x, scale_x, offset_x), (table.edges_v, scale_v, offset_v)):
-        np.testing.assert_allclose(scale * edges[1:-1] + offset, np.arange(1, len(edges) - 1), atol=1e-9)
+    for edges, scale, offset in (
+        (table.edges_x, scale_x, offset_x),
+        (table.edges_v, scale_v, offset_v),
+    ):
+        np.testing.assert_allclose(
+            scale * edges[1:-1] + offset, np.arange(1, len(edges) - 1), atol=1e-9
+        )
 
 
 def handed(setting, seed, run, monkeypatch, **options):
@@ -200,7 +224,13 @@ def handed(setting, seed, run, monkeypatch, **options):
 
     def run_nothing(*given):
         memory = given[1]
-        got.append([given[0], memory._replace(weights=memory.weights.copy(), steps=memory.steps.copy()), *given[2:]])
+        got.append(
+            [
+                given[0],
+                memory._replace(weights=memory.weights.copy(), steps=memory.steps.copy()),
+                *given[2:],
+            ]
+        )
         memory.weights[:] = np.arange(len(memory.weights))
         memory.steps[:] = -7
         return np.int64(3)
@@ -217,7 +247,9 @@ def test_kernel_is_handed_the_setting_and_gives_back_the_run(monkeypatch):
         gamma=0.75, alpha=0.0625, eta=3.0, epsilon=0.375, target="epsilon-greedy", p=2048, tilings=5, memory="salted",
         max_steps=11, episodes=4, v="lagged", ties="random", start="anywhere", theta0=-1.0, theta0_noise=0.5,
     )  # fmt: skip
-    compiled, given, (steps, diverged_in, theta, omega) = handed(setting, 3, 2, monkeypatch, flush_below=0.25)
+    compiled, given, (steps, diverged_in, theta, omega) = handed(
+        setting, 3, 2, monkeypatch, flush_below=0.25
+    )
     world, memory, streams, sigma, rates, target, lagged, limits, opening = given
     assert compiled == (5, "epsilon-greedy", "lagged", False, "random")
     table = tile_table(2048, 5, "salted", seed=3, run=2)
@@ -227,7 +259,11 @@ def test_kernel_is_handed_the_setting_and_gives_back_the_run(monkeypatch):
     places, first = len(table.used), first_weights(setting, 3, 2)
     weights = memory.weights.reshape(places, 4)
     assert (weights[:, 0].tolist(), weights[:, 1:].any()) == (first[table.used].tolist(), False)
-    assert (memory.live.shape, memory.live.dtype, memory.weights.dtype) == ((places + 1,), np.uint32, np.float64)
+    assert (memory.live.shape, memory.live.dtype, memory.weights.dtype) == (
+        (places + 1,),
+        np.uint32,
+        np.float64,
+    )
     assert (memory.steps.tolist(), memory.steps.dtype) == ([0] * 4, np.int32)
     for stream, purpose in ((streams.starts, seeds.START), (streams.behaviour, seeds.BEHAVIOUR)):
         np.testing.assert_array_equal(stream, words(3, 2, purpose))
@@ -240,7 +276,10 @@ def test_kernel_is_handed_the_setting_and_gives_back_the_run(monkeypatch):
     assert (steps.tolist(), diverged_in, type(diverged_in)) == ([-7] * 4, 3, int)
     unused = np.setdiff1d(np.arange(2048), table.used)
     assert len(unused) > 0
-    assert (theta[table.used].tolist(), theta[unused].tolist()) == ([*range(0, 4 * places, 4)], first[unused].tolist())
+    assert (theta[table.used].tolist(), theta[unused].tolist()) == (
+        [*range(0, 4 * places, 4)],
+        first[unused].tolist(),
+    )
     assert (omega[table.used].tolist(), omega[unused].any()) == ([*range(2, 4 * places, 4)], False)
 
 
@@ -265,7 +304,9 @@ def test_kernel_is_handed_the_method_and_the_plain_options(changes, eta, target,
 def test_flushes_have_a_threshold_above_zero_and_at_most_one(monkeypatch):
     setting = ControlSetting(p=64, episodes=1, max_steps=2)
     for wrong in (0.0, -1.0, 1.5, float("nan")):
-        with pytest.raises(ValueError, match=rf"^flush_below is {wrong}; it should be in \(0, 1\]$"):
+        with pytest.raises(
+            ValueError, match=rf"^flush_below is {wrong}; it should be in \(0, 1\]$"
+        ):
             driver.one_run(setting, 0, 0, flush_below=wrong)
     with pytest.raises(ValueError, match=r"^setting is 'car'; it should be a ControlSetting$"):
         driver.one_run("car", 0, 0)
@@ -285,7 +326,9 @@ def test_compiled_dense_baseline_learns_the_same():
     table = tile_table(512)
     theta, steps = np.zeros(512), np.zeros(2, dtype=np.int32)
     world, rates = driver.world_of(table, table.index_rows()), driver.rates_of(setting)
-    ended = dense_run(world, theta, steps, driver.streams_of(3, 0), setting.max_steps, setting.sigma, rates, PAPER)
+    ended = dense_run(
+        world, theta, steps, driver.streams_of(3, 0), setting.max_steps, setting.sigma, rates, PAPER
+    )
     assert ended == -1
     lazy = run_control(setting, 1, 3, weights=True)
     assert np.array_equal(np.abs(steps), lazy.steps[0])
@@ -298,7 +341,9 @@ def test_behaviour_decides_at_its_bars_as_below_and_above_them(epsilon):
     third, bars = epsilon / 3.0, fast_car.bars_of(epsilon)
     for bits in (int(bar) + step for bar in bars for step in (-1, 0, 1)):
         word = (bits << 11) % 2**64
-        state = np.array([0, 0, 0, (word >> 23 | word << 41) % 2**64], dtype=np.uint64)  # a turn gives back the word
+        state = np.array(
+            [0, 0, 0, (word >> 23 | word << 41) % 2**64], dtype=np.uint64
+        )  # a turn gives back the word
         u = bits % 2**53 * 2.0**-53
         want = 7 if u >= epsilon else int(u >= third) + int(u >= 2.0 * third)
         assert fast_car.behave(7, bars, state) == want, (bits, u)
@@ -362,7 +407,9 @@ def test_worker_processes_do_not_announce_compilation(monkeypatch):
     assert stream.getvalue() == ""
 
 
-@pytest.mark.parametrize(("kind", "expected"), [(Terminal, "gqlib: compiling\n"), (io.StringIO, "")])
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(Terminal, "gqlib: compiling\n"), (io.StringIO, "")]
+)
 def test_long_compilation_is_announced_on_a_terminal_only(monkeypatch, kind, expected):
     stream = kind()
     monkeypatch.setattr(sys, "stderr", stream)
@@ -372,6 +419,9 @@ def test_long_compilation_is_announced_on_a_terminal_only(monkeypatch, kind, exp
         time.sleep(0.2)
         with trigger_event("numba:compile", data={}):  # a part of it
             pass
-    with driver.notice("never said: it is quick", after=60), trigger_event("numba:compile", data={}):
+    with (
+        driver.notice("never said: it is quick", after=60),
+        trigger_event("numba:compile", data={}),
+    ):
         pass
     assert stream.getvalue() == expected

@@ -22,7 +22,14 @@ STEP_SIZE = {"baird_star": 0.01, "boyan_chain": 0.1, "cart_pole": 0.05}
 
 
 def setting(domain, reading, **changes):
-    fields = {"alpha": STEP_SIZE[domain], "lam": 0.7, "eta": 0.5, "steps": 400, "kept": 8, "sigma_noise": 0.01}
+    fields = {
+        "alpha": STEP_SIZE[domain],
+        "lam": 0.7,
+        "eta": 0.5,
+        "steps": 400,
+        "kept": 8,
+        "sigma_noise": 0.01,
+    }
     return PredictionSetting(domain, options=(("reading", reading),), **(fields | changes))
 
 
@@ -55,7 +62,9 @@ class TestWalks:
     def test_pole_bit_for_bit(self, policy):
         walker = cart_pole(policy=policy).walker
         draws = kernel.normals(words(3, 0, TRAJECTORY), 800, 2)
-        for compiled, reference in zip(fast.walk_pole(walker, draws), walker.walk(draws), strict=True):
+        for compiled, reference in zip(
+            fast.walk_pole(walker, draws), walker.walk(draws), strict=True
+        ):
             np.testing.assert_array_equal(compiled, reference)
 
     def test_a_draw_next_to_one_finds_a_state(self):
@@ -76,7 +85,9 @@ class TestWalks:
 @pytest.mark.parametrize("learner", ["gq", "semi-gradient", "tdc", "gtd2"])
 def test_learners_equal_the_reference(domain, reading, learner):
     chosen = setting(domain, reading, learner=learner, sigma=0.4)
-    compiled, reference = (run_prediction(chosen, 2, seed=5, engine=engine) for engine in ("fast", "reference"))
+    compiled, reference = (
+        run_prediction(chosen, 2, seed=5, engine=engine) for engine in ("fast", "reference")
+    )
     np.testing.assert_array_equal(compiled.diverged_at, reference.diverged_at)
     scale = np.nanmax(np.abs(reference.theta))
     np.testing.assert_allclose(compiled.theta, reference.theta, rtol=0, atol=1e-12 * scale)
@@ -85,16 +96,24 @@ def test_learners_equal_the_reference(domain, reading, learner):
 
 
 def test_the_step_of_divergence_is_the_same():
-    chosen = setting("baird_star", "expected", learner="semi-gradient", sigma=0.0, alpha=0.5, sigma_noise=0.0)
-    chosen = PredictionSetting(**(chosen.__dict__ | {"options": (("features", "classical"), ("reading", "expected"))}))
-    compiled, reference = (run_prediction(chosen, 3, seed=5, engine=engine) for engine in ("fast", "reference"))
+    chosen = setting(
+        "baird_star", "expected", learner="semi-gradient", sigma=0.0, alpha=0.5, sigma_noise=0.0
+    )
+    chosen = PredictionSetting(
+        **(chosen.__dict__ | {"options": (("features", "classical"), ("reading", "expected"))})
+    )
+    compiled, reference = (
+        run_prediction(chosen, 3, seed=5, engine=engine) for engine in ("fast", "reference")
+    )
     assert compiled.diverged.all()
     np.testing.assert_array_equal(compiled.diverged_at, reference.diverged_at)
     np.testing.assert_array_equal(np.isnan(compiled.theta), np.isnan(reference.theta))
     assert np.isnan(compiled.theta[:, -1]).all()
 
 
-@pytest.mark.parametrize(("domain", "reading"), [(d, "literal") for d in READINGS] + [("boyan_chain", "stacked")])
+@pytest.mark.parametrize(
+    ("domain", "reading"), [(d, "literal") for d in READINGS] + [("boyan_chain", "stacked")]
+)
 def test_sigma_is_void_to_the_bit_in_the_literal_reading(domain, reading):
     """Fixed, dynamic, ramped: the same weights, bit for bit; σ's draws come from a stream of their own."""
     ways = [
@@ -105,7 +124,9 @@ def test_sigma_is_void_to_the_bit_in_the_literal_reading(domain, reading):
         {"sigma": 0.02, "sigma_ramp_to": 0.98},
     ]
     digests = {
-        hashlib.sha256(run_prediction(setting(domain, reading, **way), 5, seed=1).theta.tobytes()).hexdigest()
+        hashlib.sha256(
+            run_prediction(setting(domain, reading, **way), 5, seed=1).theta.tobytes()
+        ).hexdigest()
         for way in ways
     }
     assert len(digests) == 1
@@ -121,7 +142,10 @@ def test_sigma_acts_in_the_other_readings(domain, reading):
 
 def test_tdc_is_gq_where_there_is_one_policy():
     """ρ = 1 and φ' = E: the corrections (1 − λ)φ' and mix − λφ' are the same."""
-    gq, tdc = (run_prediction(setting("boyan_chain", "literal", learner=name), 2, seed=1) for name in ("gq", "tdc"))
+    gq, tdc = (
+        run_prediction(setting("boyan_chain", "literal", learner=name), 2, seed=1)
+        for name in ("gq", "tdc")
+    )
     np.testing.assert_allclose(gq.theta, tdc.theta, rtol=1e-11, atol=1e-12)
 
 
@@ -129,7 +153,9 @@ def test_tdc_is_gq_where_there_is_one_policy():
 def test_the_first_weights_stay_the_callers_and_serve_every_step_size(learner):
     domain = boyan_chain()
     path, first = fast.trajectory(domain, 60, 3, 0), np.array([1.0, 2.0, 3.0, 4.0])
-    learn = fast.prepared(path, np.full(60, 0.5), first, learner=learner, pairs=False, lam=0.5, gamma=0.9, every=20)
+    learn = fast.prepared(
+        path, np.full(60, 0.5), first, learner=learner, pairs=False, lam=0.5, gamma=0.9, every=20
+    )
     (one, _), (_, _), (again, _) = learn(0.1, 0.1), learn(0.2, 0.1), learn(0.1, 0.1)
     assert first.tolist() == [1.0, 2.0, 3.0, 4.0] == one[0].tolist()
     np.testing.assert_array_equal(one, again)
@@ -141,7 +167,9 @@ def test_a_weight_that_is_no_number_has_diverged(learner):
     """Where a value overflows on both sides of the error, the first step leaves NaN and no large weight."""
     phi, none = np.full((2, 1), 1e300), np.zeros(2)
     path = WeightedTrajectory(phi, none, phi, phi, none.astype(bool), np.ones(2))
-    learn = fast.prepared(path, none, np.array([1e10]), learner=learner, pairs=False, lam=0.5, gamma=1.0, every=1)
+    learn = fast.prepared(
+        path, none, np.array([1e10]), learner=learner, pairs=False, lam=0.5, gamma=1.0, every=1
+    )
     kept, step = learn(0.1, 0.1)
     assert (step, kept[0, 0], np.isnan(kept[1:]).all()) == (1, 1e10, True)
 
@@ -154,7 +182,10 @@ def test_runs_do_not_depend_on_how_they_are_cut():
 
 
 def test_settings_share_their_trajectories_but_not_sigma():
-    one, two = setting("cart_pole", "expected", sigma=0.2), setting("cart_pole", "expected", sigma=0.6, alpha=0.5)
+    one, two = (
+        setting("cart_pole", "expected", sigma=0.2),
+        setting("cart_pole", "expected", sigma=0.6, alpha=0.5),
+    )
     (path, sigma), (other, shifted) = next(histories(one, 1, 3)), next(histories(two, 1, 3))
     np.testing.assert_array_equal(path.phi, other.phi)
     np.testing.assert_allclose(shifted - sigma, 0.4)

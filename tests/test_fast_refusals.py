@@ -22,7 +22,10 @@ from gqlib.seeds import TRAJECTORY, words
 
 ROOT = Path(__file__).parents[1]
 WALK, COIN = random_walk(1), np.full((3, 2), 0.5)
-RIGHT, RATES = Episode([1, 2], [1, 0], [1.0], ended=True), {"sigma": 0.5, "gamma": 1.0, "alpha": 0.5}
+RIGHT, RATES = (
+    Episode([1, 2], [1, 0], [1.0], ended=True),
+    {"sigma": 0.5, "gamma": 1.0, "alpha": 0.5},
+)
 CONTROL = {"alpha": 0.5, "epsilon": 0.1, "max_steps": 20}
 BOYAN, POLE, HALVES = boyan_chain(), cart_pole(), np.full(10, 0.5)
 FLAGS = {"learner": "gq", "pairs": False, "lam": 0.5, "gamma": 1.0, "every": 5}
@@ -39,15 +42,21 @@ def fixed(array):
 
 # (a call that changes some of the arguments of a valid one, the changes, how the refusal begins)
 def episode(**changes):
-    return Episode(**({"states": [0, 1], "actions": [1, 0], "rewards": [1.0], "ended": True} | changes))
+    return Episode(
+        **({"states": [0, 1], "actions": [1, 0], "rewards": [1.0], "ended": True} | changes)
+    )
 
 
 def n_step(q=None, what=RIGHT, pi=COIN, n=2, **changes):
-    return tabular.n_step_episode(np.zeros((3, 2)) if q is None else q, what, pi, n, **(RATES | changes))
+    return tabular.n_step_episode(
+        np.zeros((3, 2)) if q is None else q, what, pi, n, **(RATES | changes)
+    )
 
 
 def trace(q=None, what=RIGHT, pi=COIN, lam=0.9, **changes):
-    return tabular.trace_episode(np.zeros((3, 2)) if q is None else q, what, pi, lam, **(RATES | changes))
+    return tabular.trace_episode(
+        np.zeros((3, 2)) if q is None else q, what, pi, lam, **(RATES | changes)
+    )
 
 
 def tables(learner=tabular.n_step_episode, runs=((RIGHT,),), pi=COIN, parameter=2, **changes):
@@ -55,15 +64,21 @@ def tables(learner=tabular.n_step_episode, runs=((RIGHT,),), pi=COIN, parameter=
 
 
 def n_run(task=WALK, n=2, sigmas=(0.5,), **changes):
-    return tabular.n_step_run(task, n, sigmas, **(CONTROL | {"stream": words(0, 0, TRAJECTORY)} | changes))
+    return tabular.n_step_run(
+        task, n, sigmas, **(CONTROL | {"stream": words(0, 0, TRAJECTORY)} | changes)
+    )
 
 
 def t_run(task=WALK, lam=0.9, sigmas=(0.5,), **changes):
-    return tabular.trace_run(task, lam, sigmas, **(CONTROL | {"stream": words(0, 0, TRAJECTORY)} | changes))
+    return tabular.trace_run(
+        task, lam, sigmas, **(CONTROL | {"stream": words(0, 0, TRAJECTORY)} | changes)
+    )
 
 
 def returns(learner=tabular.trace_run, task=WALK, parameter=0.9, sigmas=(0.5,), **changes):
-    return tabular.control_returns(learner, task, parameter, sigmas, **(CONTROL | {"runs": (0,), "seed": 0} | changes))
+    return tabular.control_returns(
+        learner, task, parameter, sigmas, **(CONTROL | {"runs": (0,), "seed": 0} | changes)
+    )
 
 
 def walk(domain=BOYAN, steps=10, seed=0, run=0):
@@ -72,7 +87,12 @@ def walk(domain=BOYAN, steps=10, seed=0, run=0):
 
 def chain(**changes):
     made = BOYAN.chain
-    fields = {"transitions": made.transitions, "mu": made.mu, "start": made.start, "ends_on": made.ends_on}
+    fields = {
+        "transitions": made.transitions,
+        "mu": made.mu,
+        "start": made.start,
+        "ends_on": made.ends_on,
+    }
     return walk(replace(BOYAN, chain=Chain(**(fields | changes))))
 
 
@@ -90,7 +110,9 @@ def learn(alpha=0.1, beta=0.1, sigma=HALVES, theta0=BOYAN.theta0, see=None, **ch
 
 
 def run(setting=None, seed=0, number=0, **changes):
-    return engine.one_run(setting or ControlSetting(p=64, lam=0.0, episodes=2, max_steps=5), seed, number, **changes)
+    return engine.one_run(
+        setting or ControlSetting(p=64, lam=0.0, episodes=2, max_steps=5), seed, number, **changes
+    )
 
 
 def corrected(variant="corrected", runs=1, seed=0):
@@ -233,7 +255,10 @@ HOSTILE = [
 
 
 def name(value):
-    return getattr(value, "__name__", None) or " ".join(re.sub(r" at 0x\w+", "", str(value)).split())[:40]
+    return (
+        getattr(value, "__name__", None)
+        or " ".join(re.sub(r" at 0x\w+", "", str(value)).split())[:40]
+    )
 
 
 @pytest.mark.parametrize("call", VALID, ids=name)
@@ -257,7 +282,9 @@ def test_random_numbers_need_a_state(bad):
             draw(bad)
 
 
-@pytest.mark.parametrize("out", [np.empty((2, 2)), np.empty(2, dtype=int), [0.0], fixed(np.empty(2)), None])
+@pytest.mark.parametrize(
+    "out", [np.empty((2, 2)), np.empty(2, dtype=int), [0.0], fixed(np.empty(2)), None]
+)
 def test_normal_numbers_need_a_place(out):
     with pytest.raises(ValueError, match=r"^out is"):
         rng.fill_normal(state(1, 2, 3, 4), out)
@@ -344,11 +371,28 @@ def test_kernels_never_index_out_of_bounds(tmp_path):
     """The kernels, compiled with checks of every index, in a process and with a cache of their own."""
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     environment |= {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
-    noticed = "import numpy as np; from gqlib.fast import _rng; _rng.uniform(np.ones(1, dtype=np.uint64))"
-    done = subprocess.run([sys.executable, "-c", noticed], cwd=ROOT, env=environment, capture_output=True, text=True)
+    noticed = (
+        "import numpy as np; from gqlib.fast import _rng; _rng.uniform(np.ones(1, dtype=np.uint64))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", noticed], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
     assert "IndexError" in done.stderr  # so the checks are on
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-o", "addopts=", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-n0",
+        "-o",
+        "addopts=",
+        "-p",
+        "no:cacheprovider",
+    ]
     command += [*(f"tests/{test}" for test in BOUNDS), "-k", "not 19_state_walk"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout

@@ -30,7 +30,9 @@ def episodes():
 def test_n_step_kernel_equals_the_reference(episodes, n, sigma):
     for episode in episodes:
         first = np.random.default_rng(1).normal(size=(9, 2))
-        reference = tabular.n_step_q_sigma(first, episode, PI, n=n, sigma=sigma, gamma=0.9, alpha=0.4)
+        reference = tabular.n_step_q_sigma(
+            first, episode, PI, n=n, sigma=sigma, gamma=0.9, alpha=0.4
+        )
         fast.n_step_episode(first, episode, PI, n, sigma=sigma, gamma=0.9, alpha=0.4)
         np.testing.assert_allclose(first, reference, rtol=0, atol=1e-13)
 
@@ -40,15 +42,22 @@ def test_n_step_kernel_equals_the_reference(episodes, n, sigma):
 def test_trace_kernel_equals_the_reference(episodes, lam, sigma):
     for episode in episodes:
         first = np.random.default_rng(2).normal(size=(9, 2))
-        reference = tabular.q_sigma_lambda(first, episode, PI, lam=lam, sigma=sigma, gamma=0.9, alpha=0.4)
+        reference = tabular.q_sigma_lambda(
+            first, episode, PI, lam=lam, sigma=sigma, gamma=0.9, alpha=0.4
+        )
         fast.trace_episode(first, episode, PI, lam, sigma=sigma, gamma=0.9, alpha=0.4)
         np.testing.assert_allclose(first, reference, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize(("learner", "parameter"), [(fast.n_step_episode, 3), (fast.trace_episode, 0.5)])
+@pytest.mark.parametrize(
+    ("learner", "parameter"), [(fast.n_step_episode, 3), (fast.trace_episode, 0.5)]
+)
 def test_tables_of_many_runs_are_those_of_single_episodes(learner, parameter):
     rng, rates = np.random.default_rng(3), {"sigma": 0.3, "gamma": 0.9, "alpha": 0.4}
-    runs = [[WALK.episode(PI, rng), WALK.episode(PI, rng, max_steps=3), WALK.episode(PI, rng)] for _ in range(4)]
+    runs = [
+        [WALK.episode(PI, rng), WALK.episode(PI, rng, max_steps=3), WALK.episode(PI, rng)]
+        for _ in range(4)
+    ]
     tables = fast.learn_tables(learner, runs, PI, parameter, **rates)
     for run, episodes in enumerate(runs):
         q = np.zeros((9, 2))
@@ -67,9 +76,13 @@ def test_the_largest_uniform_number_finds_a_state_where_a_law_falls_short_of_one
 def test_control_returns_are_those_of_single_runs():
     sigmas = np.array([0.0, 0.5, 1.0])
     for learner, parameter in ((fast.n_step_run, 2), (fast.trace_run, 0.7)):
-        returns = fast.control_returns(learner, WINDY, parameter, sigmas, **CONTROL, runs=(5, 2), seed=8)
+        returns = fast.control_returns(
+            learner, WINDY, parameter, sigmas, **CONTROL, runs=(5, 2), seed=8
+        )
         for row, run in zip(returns, (5, 2), strict=True):
-            single, _ = learner(WINDY, parameter, sigmas, **CONTROL, stream=words(8, run, TRAJECTORY))
+            single, _ = learner(
+                WINDY, parameter, sigmas, **CONTROL, stream=words(8, run, TRAJECTORY)
+            )
             assert (row == single).all()
 
 
@@ -77,7 +90,9 @@ def test_control_returns_are_those_of_single_runs():
 @pytest.mark.parametrize("limit", [40, 10_000])
 def test_n_step_control_run_equals_the_reference_to_the_bit(n, limit):
     sigmas = np.array([0.0, 0.5, 1.0])
-    returns, q = fast.n_step_run(WINDY, n, sigmas, **CONTROL, max_steps=limit, stream=words(3, 0, 0))
+    returns, q = fast.n_step_run(
+        WINDY, n, sigmas, **CONTROL, max_steps=limit, stream=words(3, 0, 0)
+    )
     stream = words(3, 0, 0)
     expected, table = n_step_q_sigma_control(
         WINDY, n=n, sigma=sigmas, **CONTROL, draw=lambda: uniform(stream), max_steps=limit
@@ -90,7 +105,9 @@ def test_n_step_control_run_equals_the_reference_to_the_bit(n, limit):
 @pytest.mark.parametrize("limit", [40, 10_000])
 def test_trace_control_run_equals_the_reference_to_the_bit(limit):
     sigmas = np.array([0.0, 0.5, 1.0])
-    returns, q = fast.trace_run(WINDY, 0.6, sigmas, **CONTROL, max_steps=limit, stream=words(4, 0, 0))
+    returns, q = fast.trace_run(
+        WINDY, 0.6, sigmas, **CONTROL, max_steps=limit, stream=words(4, 0, 0)
+    )
     stream = words(4, 0, 0)
     expected, table = q_sigma_lambda_control(
         WINDY, lam=0.6, sigma=sigmas, **CONTROL, draw=lambda: uniform(stream), max_steps=limit
@@ -120,12 +137,20 @@ def test_an_intermediate_sigma_beats_both_ends_on_the_19_state_walk(learner, set
     """The claim of De Asis et al. (2018) and Yang et al. (2018), at the settings that the chapters choose."""
     walk = random_walk()
     even, exact = walk.uniform_policy(), walk.mdp.q(walk.uniform_policy())
-    runs = [[walk.episode(even, stream) for _ in range(10)] for stream in np.random.default_rng(6).spawn(60)]
+    runs = [
+        [walk.episode(even, stream) for _ in range(10)]
+        for stream in np.random.default_rng(6).spawn(60)
+    ]
     tables = {
-        sigma: fast.learn_tables(learner, runs, even, parameter, sigma=sigma, gamma=1.0, alpha=alpha)
+        sigma: fast.learn_tables(
+            learner, runs, even, parameter, sigma=sigma, gamma=1.0, alpha=alpha
+        )
         for sigma, (parameter, alpha) in settings.items()
     }
-    errors = {sigma: rms_error(values, exact, ceiling=1.0).mean(axis=1) for sigma, values in tables.items()}
+    errors = {
+        sigma: rms_error(values, exact, ceiling=1.0).mean(axis=1)
+        for sigma, values in tables.items()
+    }
     low, middle, high = errors.values()
     for end in (low, high):
         difference = middle - end
@@ -148,7 +173,14 @@ def test_epsilon_greedy_sums_to_one_and_takes_the_first_of_equals():
     ],
 )
 def test_control_refuses_bad_input_by_name(change, message):
-    good = {"n": 1, "sigma": [0.5], "alpha": 0.1, "epsilon": 0.1, "max_steps": 5, "draw": lambda: 0.5}
+    good = {
+        "n": 1,
+        "sigma": [0.5],
+        "alpha": 0.1,
+        "epsilon": 0.1,
+        "max_steps": 5,
+        "draw": lambda: 0.5,
+    }
     with pytest.raises(ValueError, match=message):
         n_step_q_sigma_control(WINDY, **(good | change))
 
@@ -156,4 +188,6 @@ def test_control_refuses_bad_input_by_name(change, message):
 @pytest.mark.parametrize("runs", [b"1", "1", np.array(0.5), np.array([[1]])])
 def test_numbers_of_runs_are_a_row_of_them(runs):
     with pytest.raises(ValueError, match=r"runs is .+; it should hold numbers of runs"):
-        fast.control_returns(fast.trace_run, random_walk(1), 0.9, [0.5], runs=runs, alpha=0.5, epsilon=0.0, seed=0)
+        fast.control_returns(
+            fast.trace_run, random_walk(1), 0.9, [0.5], runs=runs, alpha=0.5, epsilon=0.0, seed=0
+        )

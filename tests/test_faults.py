@@ -51,7 +51,12 @@ def environment() -> dict[str, str]:
 
 def call(*arguments: object) -> str:
     done = subprocess.run(
-        program(*arguments), env=environment(), capture_output=True, text=True, check=True, timeout=300
+        program(*arguments),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
     )
     return done.stdout.strip()
 
@@ -64,7 +69,10 @@ def kill_group(group: int) -> None:
     """Kill -9 a command and its workers; the process that clears up shared memory behind them is left alone."""
     for entry in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         with contextlib.suppress(OSError):
-            if os.getpgid(int(entry.name)) == group and b"resource_tracker" not in (entry / "cmdline").read_bytes():
+            if (
+                os.getpgid(int(entry.name)) == group
+                and b"resource_tracker" not in (entry / "cmdline").read_bytes()
+            ):
                 os.kill(int(entry.name), signal.SIGKILL)
 
 
@@ -87,14 +95,18 @@ def test_killed_at_random_instants_a_sweep_ends_bit_identical(tmp_path: Path) ->
     started = len(log.read_text().splitlines())
     assert tasks <= started <= tasks + KILLS
     assert content(tmp_path / "store") == whole(tmp_path / "reference", tasks, str(log))
-    print(f"killed {killed} times, {safe} of {tasks} stored; resumed: {computed} computed, {started - tasks} twice")
+    print(
+        f"killed {killed} times, {safe} of {tasks} stored; resumed: {computed} computed, {started - tasks} twice"
+    )
 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_workers_whose_parent_was_killed_end_within_seconds(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        program("run", tmp_path / "store", tmp_path / "log", 4000, 2), env=environment(), start_new_session=True
+        program("run", tmp_path / "store", tmp_path / "log", 4000, 2),
+        env=environment(),
+        start_new_session=True,
     )
     pids: set[int] = set()
     while len(pids) < 2 and process.poll() is None:
@@ -126,7 +138,9 @@ def test_a_group_of_workers_killed_at_once_ends_bit_identical(tmp_path: Path) ->
     tasks, log = 200, tmp_path / "log"
     for kill in range(2):
         process = subprocess.Popen(
-            program("run", tmp_path / "store", log, tasks, 2), env=environment(), start_new_session=True
+            program("run", tmp_path / "store", log, tasks, 2),
+            env=environment(),
+            start_new_session=True,
         )
         wanted = 20 * (kill + 1)
         while len(list((tmp_path / "store").glob("*.npz"))) < wanted and process.poll() is None:
@@ -138,7 +152,9 @@ def test_a_group_of_workers_killed_at_once_ends_bit_identical(tmp_path: Path) ->
     assert found + computed == tasks
     twice = len(log.read_text().splitlines()) - tasks
     assert content(tmp_path / "store") == whole(tmp_path / "reference", tasks, str(log))
-    print(f"two workers killed twice, {found} of {tasks} tasks stored; resumed: {computed} computed, {twice} twice")
+    print(
+        f"two workers killed twice, {found} of {tasks} tasks stored; resumed: {computed} computed, {twice} twice"
+    )
 
 
 @pytest.mark.thorough
@@ -146,7 +162,10 @@ def test_two_processes_on_one_store_do_not_disturb_each_other(tmp_path: Path) ->
     tasks, log = 100, tmp_path / "log"
     both = [
         subprocess.Popen(
-            program("run", tmp_path / "store", log, tasks, 1), env=environment(), stdout=subprocess.PIPE, text=True
+            program("run", tmp_path / "store", log, tasks, 1),
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for _ in range(2)
     ]
@@ -154,8 +173,12 @@ def test_two_processes_on_one_store_do_not_disturb_each_other(tmp_path: Path) ->
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0
         assert sum(map(int, output.split())) == tasks
-    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == sorted(content(tmp_path / "store"))
-    print(f"two writers on {tasks} tasks: {len(log.read_text().splitlines())} computed between them, bits equal")
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == sorted(
+        content(tmp_path / "store")
+    )
+    print(
+        f"two writers on {tasks} tasks: {len(log.read_text().splitlines())} computed between them, bits equal"
+    )
     assert content(tmp_path / "store") == whole(tmp_path / "reference", tasks, str(log))
 
 
@@ -178,7 +201,9 @@ def test_truncated_and_foreign_files_are_named_and_made_again(
     for path in (truncated, foreign, swapped):
         assert str(path) in caplog.text
     assert content(tmp_path) == before
-    print(f"3 of {len(before)} files cut, replaced, swapped: 3 named, {report.computed} computed, bits equal")
+    print(
+        f"3 of {len(before)} files cut, replaced, swapped: 3 named, {report.computed} computed, bits equal"
+    )
 
 
 def test_unrelated_files_in_the_store_are_left_alone(tmp_path: Path) -> None:
@@ -203,7 +228,9 @@ def test_a_disk_that_fills_up_stops_the_sweep_and_loses_nothing(tmp_path: Path) 
     assert len(list(tmp_path.iterdir())) == len(before)
     again = run_sweep(experiment(runs=12), store)
     assert again.found == len(before)
-    print(f"disk full at file {len(before) + 1}: {again.found} kept, {again.computed} computed once there was room")
+    print(
+        f"disk full at file {len(before) + 1}: {again.found} kept, {again.computed} computed once there was room"
+    )
 
 
 @pytest.mark.thorough
@@ -221,7 +248,11 @@ def test_a_task_that_ends_its_worker_is_named_and_the_rest_is_finished(tmp_path:
 def cluster():
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
     ) as cluster:
         yield cluster
 
@@ -251,11 +282,15 @@ def test_a_lost_dask_worker_costs_time_and_nothing_else(tmp_path: Path, cluster)
                 victim = int((tmp_path / "log").read_text().split()[0])
                 os.kill(victim, signal.SIGKILL)
 
-    assert run_sweep(sweep, Deadly(tmp_path / "dask"), dask=cluster.scheduler_address).computed == 40
+    assert (
+        run_sweep(sweep, Deadly(tmp_path / "dask"), dask=cluster.scheduler_address).computed == 40
+    )
     started = len((tmp_path / "log").read_text().splitlines())
     run_sweep(sweep, Store(tmp_path / "here"))
     assert content(tmp_path / "dask") == content(tmp_path / "here")
-    print(f"1 of 2 Dask workers killed after 1 of 40 tasks: 40 stored, {started - 40} computed twice, bits equal")
+    print(
+        f"1 of 2 Dask workers killed after 1 of 40 tasks: 40 stored, {started - 40} computed twice, bits equal"
+    )
 
 
 @pytest.mark.slow

@@ -39,8 +39,18 @@ def drawing(kind, function):
 
 KINDS = {
     "a curve": ("line", lambda axes: axes.plot(X, X**2), ("x", "y"), [[1, 1], [2, 4], [3, 9]]),
-    "a curve with a hole": ("line", lambda axes: axes.plot(X[:2], [np.nan, 1]), ("x", "y"), [[1, np.nan], [2, 1]]),
-    "marks": ("points", lambda axes: axes.scatter(X[1:], X[1:], c=[6, 7]), ("x", "y", "value"), [[2, 2, 6], [3, 3, 7]]),
+    "a curve with a hole": (
+        "line",
+        lambda axes: axes.plot(X[:2], [np.nan, 1]),
+        ("x", "y"),
+        [[1, np.nan], [2, 1]],
+    ),
+    "marks": (
+        "points",
+        lambda axes: axes.scatter(X[1:], X[1:], c=[6, 7]),
+        ("x", "y", "value"),
+        [[2, 2, 6], [3, 3, 7]],
+    ),
     "a band": (
         "band",
         lambda axes: axes.fill_between(X, X - 1, X + 2),
@@ -65,9 +75,24 @@ KINDS = {
         ("x", "y", "x2", "y2"),
         [[1, 0.5, 1, 1.5]],
     ),
-    "bars": ("bar", lambda axes: axes.bar([1], [3], width=0.5), ("x", "y", "x2", "y2"), [[0.75, 0, 1.25, 3]]),
-    "a level": ("line", lambda axes: (axes.axhline(0.0), axes.set(xlim=(2, 5))), ("x", "y"), [[2, 0], [5, 0]]),
-    "arrows": ("arrow", lambda axes: axes.quiver([1], [2], [3], [4]), ("x", "y", "x2", "y2"), [[1, 2, 3, 4]]),
+    "bars": (
+        "bar",
+        lambda axes: axes.bar([1], [3], width=0.5),
+        ("x", "y", "x2", "y2"),
+        [[0.75, 0, 1.25, 3]],
+    ),
+    "a level": (
+        "line",
+        lambda axes: (axes.axhline(0.0), axes.set(xlim=(2, 5))),
+        ("x", "y"),
+        [[2, 0], [5, 0]],
+    ),
+    "arrows": (
+        "arrow",
+        lambda axes: axes.quiver([1], [2], [3], [4]),
+        ("x", "y", "x2", "y2"),
+        [[1, 2, 3, 4]],
+    ),
     "words": (
         "text",
         lambda axes: (axes.set(xlim=(0, 4)), axes.text(0.5, 0.0, "here", transform=axes.transAxes)),
@@ -94,7 +119,9 @@ KINDS = {
     ),
     "an image of whole numbers with a hole": (
         "mesh",
-        lambda axes: axes.imshow(np.ma.masked_equal([[1, 2]], 1), extent=(0, 2, 0, 4), origin="lower"),
+        lambda axes: axes.imshow(
+            np.ma.masked_equal([[1, 2]], 1), extent=(0, 2, 0, 4), origin="lower"
+        ),
         ("x", "y", "value"),
         [[0.5, 2, np.nan], [1.5, 2, 2]],
     ),
@@ -167,7 +194,12 @@ def test_axes_are_named_one_by_one():
 
 
 def test_shapes_and_contours_are_outlines_with_their_level():
-    found = rows(drawing("outline", lambda axes: axes.contour([0, 1], [0, 1], [[0, 1], [0, 1]], levels=[0.25, 0.5])))
+    found = rows(
+        drawing(
+            "outline",
+            lambda axes: axes.contour([0, 1], [0, 1], [[0, 1], [0, 1]], levels=[0.25, 0.5]),
+        )
+    )
     assert {(row["x"], row["value"]) for row in found} == {("0.25", "0.25"), ("0.5", "0.5")}
     circle = rows(drawing("outline", lambda axes: axes.add_patch(Circle((2.0, 3.0), 0.5))))
     x, y = np.array(numbers(circle, "x", "y")).T
@@ -175,8 +207,12 @@ def test_shapes_and_contours_are_outlines_with_their_level():
 
 
 def test_a_name_of_the_legend_goes_with_its_points_and_invented_names_do_not():
-    found = rows(drawing("line", lambda axes: (axes.plot(X, X, label="σ, or not"), axes.plot(X, -X))))
-    assert [(row["series"], row["label"]) for row in found] == [("1", "σ, or not")] * 3 + [("2", "")] * 3
+    found = rows(
+        drawing("line", lambda axes: (axes.plot(X, X, label="σ, or not"), axes.plot(X, -X)))
+    )
+    assert [(row["series"], row["label"]) for row in found] == [("1", "σ, or not")] * 3 + [
+        ("2", "")
+    ] * 3
 
 
 def test_short_lines_are_never_thinned_out_and_long_ones_keep_their_ends():
@@ -188,7 +224,9 @@ def test_short_lines_are_never_thinned_out_and_long_ones_keep_their_ends():
     assert stride(figure) == 2
     found = list(csv.DictReader(StringIO(table(figure))))
     assert [row["x"] for row in found if row["label"] == "mean"] == [str(x) for x in range(150)]
-    assert [row["x"] for row in found if row["series"] == "30"] == [str(x) for x in (*range(0, 999, 2), 999)]
+    assert [row["x"] for row in found if row["series"] == "30"] == [
+        str(x) for x in (*range(0, 999, 2), 999)
+    ]
     assert '"every": 2' in axes_of(figure)
 
 

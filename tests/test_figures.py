@@ -23,7 +23,9 @@ matplotlib.use("Agg")
 
 def rim(artist):
     """Width and colour of the light rim around an artist, where there is one."""
-    return [(effect._gc["linewidth"], effect._gc["foreground"]) for effect in artist.get_path_effects()]
+    return [
+        (effect._gc["linewidth"], effect._gc["foreground"]) for effect in artist.get_path_effects()
+    ]
 
 
 def test_a_new_figure_has_the_books_style_and_cycle():
@@ -34,7 +36,10 @@ def test_a_new_figure_has_the_books_style_and_cycle():
         assert figure.get_size_inches().tolist() == [5.0, 4.0]
         lines = [axes[0, 0].plot([0, 1])[0] for _ in figures.CYCLE]
         assert [line.get_color() for line in lines] == [colour for colour, _ in figures.CYCLE]
-        expected = [pyplot.Line2D([], [], linestyle=style)._unscaled_dash_pattern for _, style in figures.CYCLE]
+        expected = [
+            pyplot.Line2D([], [], linestyle=style)._unscaled_dash_pattern
+            for _, style in figures.CYCLE
+        ]
         assert [line._unscaled_dash_pattern for line in lines] == expected
         assert all(matplotlib.rcParams[name] == value or list(matplotlib.rcParams[name]) == list(value)
                    for name, value in figures.STYLE.items())  # fmt: skip
@@ -64,7 +69,12 @@ def test_only_images_and_meshes_make_a_map():
     image.imshow([[0, 1]])
     mesh.pcolormesh([[0.0, 1.0]])
     dots.scatter([0], [1])
-    assert [figures._is_map(axes) for axes in (plain, image, mesh, dots)] == [False, True, True, False]
+    assert [figures._is_map(axes) for axes in (plain, image, mesh, dots)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_coloured_box_is_one_that_is_neither_white_nor_grey():
@@ -105,7 +115,10 @@ def test_what_is_on_a_map_keeps_its_colours_and_what_is_beside_it_does_not():
     figure = Figure(figsize=(6, 3))
     curve, chart = figure.subplots(1, 2)
     curve.plot([0, 1])
-    plain, boxed = curve.text(0.1, 0.1, "plain"), curve.text(0.2, 0.2, "14", bbox={"facecolor": figures.SKY})
+    plain, boxed = (
+        curve.text(0.1, 0.1, "plain"),
+        curve.text(0.2, 0.2, "14", bbox={"facecolor": figures.SKY}),
+    )
     image = chart.imshow([[0.0, 1.0], [1.0, 0.0]])
     within, beside = chart.text(0.5, 0.5, "in"), chart.text(0.5, 2.5, "out")
     figure.draw_without_rendering()
@@ -113,9 +126,20 @@ def test_what_is_on_a_map_keeps_its_colours_and_what_is_beside_it_does_not():
     kept = {boxed, image, within, chart.patch, *chart.get_xgridlines(), *chart.get_ygridlines()}
     for artist in kept:
         assert artist.get_gid().startswith("map-"), artist
-    for artist in (plain, beside, chart.xaxis, chart.yaxis, chart.title, *chart.spines.values(), *curve.lines):
+    for artist in (
+        plain,
+        beside,
+        chart.xaxis,
+        chart.yaxis,
+        chart.title,
+        *chart.spines.values(),
+        *curve.lines,
+    ):
         assert artist.get_gid() is None, artist
-    numbers = [int(artist.get_gid()[4:]) for artist in figure.findobj(lambda one: one.get_gid() is not None)]
+    numbers = [
+        int(artist.get_gid()[4:])
+        for artist in figure.findobj(lambda one: one.get_gid() is not None)
+    ]
     assert sorted(numbers) == list(range(1, len(numbers) + 1))
 
 
@@ -143,7 +167,9 @@ def test_small_letters_are_made_larger_in_proportion_to_the_width(width, least):
     figures._make_readable(figure)
     assert (tiny.get_fontsize(), large.get_fontsize()) == (least, 30)
     assert min(text.get_fontsize() for text in figure.findobj(Text)) == least
-    assert {label.get_fontsize() for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()} == {least}
+    assert {
+        label.get_fontsize() for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()
+    } == {least}
 
 
 def test_dark_words_among_curves_have_a_light_rim_and_others_none():
@@ -184,11 +210,16 @@ def drawing():
 def test_the_svg_has_no_ornament_and_short_numbers(drawing):
     _, _, svg = drawing
     begin = 'stroke-linejoin="round" stroke-linecap="butt">'
-    assert re.match(rf'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 [\d.]+ [\d.]+" {begin}', svg)
+    assert re.match(
+        rf'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 [\d.]+ [\d.]+" {begin}', svg
+    )
     assert not re.search(r"<!--|metadata|<style|xlink|\n|<defs></defs>|Date", svg)
     paths = " ".join(re.findall(r' (?:d|x|y|viewBox)="([^"]*)"', svg))
     assert not re.search(r"\.\d{3}", paths)
-    used, named = set(re.findall(r'href="#([\w-]+)|url\(#([\w-]+)', svg)), set(re.findall(r' id="([\w-]+)"', svg))
+    used, named = (
+        set(re.findall(r'href="#([\w-]+)|url\(#([\w-]+)', svg)),
+        set(re.findall(r' id="([\w-]+)"', svg)),
+    )
     needed = {one or two for one, two in used}
     assert needed <= named
     assert all(name in needed or name.startswith("map-") for name in named)
@@ -201,14 +232,21 @@ def test_the_page_shows_through_where_there_is_no_map_and_the_figure_is_white_ag
     assert left.patch.get_gid() is None
     assert left.get_facecolor() == right.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
     assert svg.count("fill: #ffffff") == 1  # the ground of the map, and no other
-    assert figure.get_layout_engine() is None or type(figure.get_layout_engine()).__name__ == "PlaceHolderLayoutEngine"
+    assert (
+        figure.get_layout_engine() is None
+        or type(figure.get_layout_engine()).__name__ == "PlaceHolderLayoutEngine"
+    )
 
 
 def test_the_png_carries_the_svg_the_numbers_and_the_axes(drawing):
     figure, data, svg = drawing
     picture = Image.open(BytesIO(data))
     assert (picture.format, picture.mode) == ("PNG", "P")
-    assert picture.text == {"svg": svg, "table": figure_data.table(figure), "axes": figure_data.axes_of(figure)}
+    assert picture.text == {
+        "svg": svg,
+        "table": figure_data.table(figure),
+        "axes": figure_data.axes_of(figure),
+    }
     np.testing.assert_allclose(picture.info["dpi"], 192, atol=0.01)
     view = [float(number) for number in re.search(r'viewBox="([^"]*)"', svg)[1].split()]
     np.testing.assert_allclose(picture.size, np.array(view[2:]) * 192 / 72, atol=1.0)
@@ -221,7 +259,9 @@ def notebook(monkeypatch):
     """What a notebook is given to show, and a shell to set."""
     shown, shell = [], SimpleNamespace()
     monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
-    monkeypatch.setattr(IPython.display, "display", lambda data, **options: shown.append((data, options)))
+    monkeypatch.setattr(
+        IPython.display, "display", lambda data, **options: shown.append((data, options))
+    )
     return shown, shell
 
 

@@ -31,7 +31,9 @@ def stored():
 def totals(stored):
     """Total steps by cell of Table 2, rows in the order of sigma."""
     return {
-        key: cell(stored["table2"], target=key[0], alpha=key[1], p=key[2])["steps_total"].values.astype(np.int64)
+        key: cell(stored["table2"], target=key[0], alpha=key[1], p=key[2])[
+            "steps_total"
+        ].values.astype(np.int64)
         for key in CELLS
     }
 
@@ -50,7 +52,9 @@ def test_committed_results_are_small():
 
 
 def gradient(stored, target, alpha, **fields):
-    return cell(stored["fig4"], method="gradient", target=target, alpha=alpha, **fields)["score"].values
+    return cell(stored["fig4"], method="gradient", target=target, alpha=alpha, **fields)[
+        "score"
+    ].values
 
 
 def panel(stored, target, alpha):
@@ -71,8 +75,12 @@ def test_figure_4_depends_on_the_target_policy(stored):
 def test_what_figure_4_shows_is_shown_again_on_runs_made_later(stored, totals):
     for target, alpha in PANELS:
         rows = totals[target, alpha, 1024][[0, 5, 15, 25, 35, 45, 50]]
-        assert np.array_equal(rows[:, :100], np.round(400 * panel(stored, target, alpha)).astype(int))
-        first, new = (compare_with_ends(part).p_better <= 0.05 for part in (rows[:, :100], rows[:, 100:]))
+        assert np.array_equal(
+            rows[:, :100], np.round(400 * panel(stored, target, alpha)).astype(int)
+        )
+        first, new = (
+            compare_with_ends(part).p_better <= 0.05 for part in (rows[:, :100], rows[:, 100:])
+        )
         assert (new >= first).all()
         assert new.sum() == (1 if target == "greedy" else 5 if alpha == 0.002 else 0)
 
@@ -84,7 +92,9 @@ def test_no_gq_setting_of_figure_4_is_shown_to_beat_sarsa(stored):
         rivals = gradient(stored, target, alpha)
         assert len(rivals) == 10
         assert (holm(paired_p_values(rivals, sarsa)) > 0.05).all()
-        assert (holm(stats.wilcoxon(rivals - sarsa, axis=1, alternative="less").pvalue) > 0.05).all()
+        assert (
+            holm(stats.wilcoxon(rivals - sarsa, axis=1, alternative="less").pvalue) > 0.05
+        ).all()
 
 
 def test_the_semi_gradient_learner_diverges_where_gq_does_not(stored):
@@ -111,7 +121,9 @@ def squared_deviations(rows):
 def test_figure_5_depends_on_target_policy_and_step_size(stored, totals):
     for target, alpha in PANELS:
         rows = cell(stored["fig5"], target=target, alpha=alpha, p=1024)["score"].values
-        assert np.array_equal(totals[target, alpha, 1024][:, :100], np.round(400 * rows).astype(int))
+        assert np.array_equal(
+            totals[target, alpha, 1024][:, :100], np.round(400 * rows).astype(int)
+        )
         for part in (rows, totals[target, alpha, 1024][:, 100:]):  # and again on runs made later
             less = compare_with_ends(squared_deviations(part)).shown().better
             many = (target, alpha) in {("epsilon-greedy", 0.002), ("greedy", 0.001)}
@@ -127,7 +139,11 @@ def test_the_least_variable_sigma_changes_with_the_memory_size(stored):
         for p in experiments.SIZES:
             rows = cell(stored["fig5"], target=target, alpha=alpha, p=p)
             chosen = np.isin(rows["sigma"].values, seven)
-            least.add(float(rows["sigma"].values[chosen][rows["score"].values[chosen].std(axis=1).argmin()]))
+            least.add(
+                float(
+                    rows["sigma"].values[chosen][rows["score"].values[chosen].std(axis=1).argmin()]
+                )
+            )
         changes.append(len(least) > 1)
     assert sum(changes) >= 3
 
@@ -139,14 +155,19 @@ def test_which_end_varies_more_is_another_matter_at_other_memory_sizes(stored):
         ratio = {}
         for p in (512, 1024, 2048):
             rows = cell(stored["fig5"], target=target, alpha=alpha, p=p)
-            ends = (rows["score"].values[rows["sigma"].values == end][0][draws].std(axis=1) for end in (0.0, 1.0))
+            ends = (
+                rows["score"].values[rows["sigma"].values == end][0][draws].std(axis=1)
+                for end in (0.0, 1.0)
+            )
             low, high = ends
             ratio[p] = np.log(high / low)
         assert all(np.quantile(ratio[p] - ratio[1024], 0.99) < 0 for p in (512, 2048))
 
 
 # The first hundred runs were looked at before the others were made: what was said of them must hold of the others too.
-PARTS = pytest.mark.parametrize("part", [slice(0, 100), slice(100, None), slice(None)], ids=["first", "new", "all"])
+PARTS = pytest.mark.parametrize(
+    "part", [slice(0, 100), slice(100, None), slice(None)], ids=["first", "new", "all"]
+)
 
 
 @PARTS
@@ -165,7 +186,9 @@ def test_table_2_has_no_advantage_at_512_and_2048(totals, part):
     counts = {key: case_counts(rows[:, part].sum(axis=1)) for key, rows in totals.items()}
     assert all(counts[key].better < max(counts[key]) for key in CELLS if key[0] == "greedy")
     for alpha in experiments.TABLE_ALPHAS:
-        small, middle, large = (counts["epsilon-greedy", alpha, p].better for p in experiments.TABLE_SIZES)
+        small, middle, large = (
+            counts["epsilon-greedy", alpha, p].better for p in experiments.TABLE_SIZES
+        )
         assert middle > max(small, large)
 
 
@@ -200,7 +223,9 @@ def test_better_than_both_ends_is_shown_at_1024_alone_and_between_them_most_ofte
         assert between > max(sum(one.shown()[k] for one in of_target) for k in (0, 2))
     # in most runs, as against in the mean, there is a fourth cell
     rows = totals["epsilon-greedy", 0.001, 1024]
-    tests = [stats.wilcoxon(rows[1:-1] - rows[end], axis=1, alternative="less").pvalue for end in (0, -1)]
+    tests = [
+        stats.wilcoxon(rows[1:-1] - rows[end], axis=1, alternative="less").pvalue for end in (0, -1)
+    ]
     assert (holm(np.maximum(*tests)) <= 0.05).sum() > 49 / 2
 
 
@@ -208,7 +233,9 @@ def sensitivity_readings(study):
     """Where m = 0.5 is shown to be better than both ends, and where worse: target, choice, cell; Holm over all."""
     rows = {}
     names = dict.fromkeys(study["variation"].values.tolist())
-    for target, name, (alpha, p) in product(experiments.TARGETS, names, experiments.SENSITIVITY_CELLS):
+    for target, name, (alpha, p) in product(
+        experiments.TARGETS, names, experiments.SENSITIVITY_CELLS
+    ):
         fields = {"variation": name, "alpha": alpha, "p": p}
         one = cell(study, target="epsilon-greedy", sigma=1.0, **fields)["score"].values[0]
         zero, middle = cell(study, target=target, **fields)["score"].values[:2]
@@ -216,14 +243,19 @@ def sensitivity_readings(study):
     shown = {}
     for word, sign in (("better", 1), ("worse", -1)):
         p_values = [
-            max(stats.ttest_1samp(sign * (middle - end), 0, alternative="less").pvalue for end in (zero, one))
+            max(
+                stats.ttest_1samp(sign * (middle - end), 0, alternative="less").pvalue
+                for end in (zero, one)
+            )
             for zero, middle, one in rows.values()
         ]
         shown[word] = {key for key, p in zip(rows, holm(p_values), strict=True) if p <= 0.05}
     return shown
 
 
-def test_exploration_starts_the_step_limit_and_the_lagged_v_undo_the_lead_of_the_middle_and_nothing_else(stored):
+def test_exploration_starts_the_step_limit_and_the_lagged_v_undo_the_lead_of_the_middle_and_nothing_else(
+    stored,
+):
     study = stored["sensitivity-by-cell"]
     shown = sensitivity_readings(study)
     undone = {
@@ -247,7 +279,10 @@ def test_sigma_matters_in_every_cell(totals):
     assert holm([stats.friedmanchisquare(*rows).pvalue for rows in totals.values()]).max() < 0.05
     shown = {key: compare_with_ends(rows).shown() for key, rows in totals.items()}
     better, worse = (
-        {target: sum(getattr(shown[key], name) for key in CELLS if key[0] == target) for target in experiments.TARGETS}
+        {
+            target: sum(getattr(shown[key], name) for key in CELLS if key[0] == target)
+            for target in experiments.TARGETS
+        }
         for name in ("better", "worse")
     )
     assert better["greedy"] < worse["greedy"]
@@ -270,7 +305,9 @@ def lost():
 
 
 def test_gq_diverges_with_the_greedy_target_where_eta_is_small(lost):
-    for eta, greedy, other in zip(tuning.ETAS, lost["greedy", 0.001], lost["epsilon-greedy", 0.001], strict=True):
+    for eta, greedy, other in zip(
+        tuning.ETAS, lost["greedy", 0.001], lost["epsilon-greedy", 0.001], strict=True
+    ):
         assert (greedy > 0.4) == (eta <= 2.0**-4)
         assert other == 0
 
@@ -285,7 +322,9 @@ def test_at_alpha_002_and_eta_1_nearly_every_run_diverges(lost):
 def test_the_procedure_of_the_paper_often_names_another_winner(totals):
     rng = np.random.default_rng(6)
     on_policy = [rows for key, rows in totals.items() if key[0] == "epsilon-greedy"]
-    often = [repeat_procedure(rows, experiments.PAPER_RUNS, 500, rng).disagreement for rows in on_policy]
+    often = [
+        repeat_procedure(rows, experiments.PAPER_RUNS, 500, rng).disagreement for rows in on_policy
+    ]
     assert min(often) > 0.5
 
 
@@ -293,7 +332,9 @@ def test_the_ranking_of_sigma_is_stable_with_the_greedy_target_and_not_with_the_
     agreement = {}
     for key, rows in totals.items():
         blocks = rows[1:-1].reshape(49, 3, 100).sum(axis=2).T
-        agreement[key] = np.mean([stats.spearmanr(a, b).statistic for a, b in combinations(blocks, 2)])
+        agreement[key] = np.mean(
+            [stats.spearmanr(a, b).statistic for a, b in combinations(blocks, 2)]
+        )
     assert min(value for key, value in agreement.items() if key[0] == "greedy") > 0.8
     assert min(value for key, value in agreement.items() if key[0] == "epsilon-greedy") < 0.6
 
@@ -325,7 +366,11 @@ def tuned():
 @pytest.mark.parametrize("name", ["control-search", "control-wide", "control-tuned"])
 def test_the_search_and_its_results_are_what_this_code_makes(name):
     data, plan = load_results(RESULTS / f"{name}.npz"), load_experiment(name)
-    assert (data.attrs["seed"], data.attrs["runs"], data.attrs["version"]) == (plan.seed, plan.runs, plan.version)
+    assert (data.attrs["seed"], data.attrs["runs"], data.attrs["version"]) == (
+        plan.seed,
+        plan.runs,
+        plan.version,
+    )
     assert data["key"].values.tolist() == [setting.key for setting in plan.settings]
     verify_sample(data, 2, np.random.default_rng(13))
 
@@ -343,11 +388,15 @@ def tuned_rows(tuned, target, p, **fields):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("grid", ["all", "paper"])
-def test_tuned_an_intermediate_sigma_beats_both_ends_at_512_with_the_greedy_target(tuned, grid, dynamic):
+def test_tuned_an_intermediate_sigma_beats_both_ends_at_512_with_the_greedy_target(
+    tuned, grid, dynamic
+):
     p_values = []
     for target, p in product(experiments.TARGETS, experiments.TABLE_SIZES):
         rows = tuned_rows(tuned, target, p, grid=grid, dynamic=dynamic)
-        p_values.append(np.maximum(paired_p_values(rows[1:-1], rows[0]), paired_p_values(rows[1:-1], rows[-1])))
+        p_values.append(
+            np.maximum(paired_p_values(rows[1:-1], rows[0]), paired_p_values(rows[1:-1], rows[-1]))
+        )
     found = (holm(np.ravel(p_values)) <= 0.05).reshape(6, 9)
     assert np.flatnonzero(found[0]).tolist() == [5, 6, 7]  # 0.6, 0.7, 0.8
     assert not found[1:].any()
@@ -356,7 +405,11 @@ def test_tuned_an_intermediate_sigma_beats_both_ends_at_512_with_the_greedy_targ
 def test_tuned_gq_beats_tuned_sarsa_at_512_and_is_level_elsewhere(tuned):
     """At the sigma that was best in the search, so that nothing is picked on the runs that judge it."""
     search = load_results(RESULTS / "control-search.npz")
-    score = dict(zip(search["key"].values, search["steps_total"].values.mean(axis=1).min(axis=1), strict=True))
+    score = dict(
+        zip(
+            search["key"].values, search["steps_total"].values.mean(axis=1).min(axis=1), strict=True
+        )
+    )
     for target, p in product(experiments.TARGETS, experiments.TABLE_SIZES):
         row = {"method": "gradient", "target": target, "p": p}
         grids = [tuning.row_grids(row | {"sigma": k / 10}) for k in range(11)]

@@ -15,7 +15,15 @@ from gqlib.stats.ends import better_than_both, compare_with_ends
 from gqlib.sweeps.results import load_results, recompute, verify_sample
 
 RESULTS = Path(__file__).parents[1] / "results"
-NAMES = ("fig3-search", "fig3-wide", "fig3-refine", "fig3", "fig3-curves", "fig3-lambdas", "fig3-kind")
+NAMES = (
+    "fig3-search",
+    "fig3-wide",
+    "fig3-refine",
+    "fig3",
+    "fig3-curves",
+    "fig3-lambdas",
+    "fig3-kind",
+)
 IN_BLOCKS = ("fig3-wide", "fig3-refine", "fig3", "fig3-lambdas", "fig3-kind")
 PLACES = list(exp.places(void=False))
 MEASURES = ("mspbe", "error")
@@ -37,7 +45,9 @@ def scores(part, measure):
 def families(stored):
     """By place, measure and way of drawing: σ = 0, the 49 means, σ = 1."""
     return {
-        (place, measure, drawn): scores(find(stored["fig3"], exp.family_setting(*place, drawn)), measure)
+        (place, measure, drawn): scores(
+            find(stored["fig3"], exp.family_setting(*place, drawn)), measure
+        )
         for place in PLACES
         for measure in MEASURES
         for drawn in exp.PANELS[place[0]].drawn
@@ -63,7 +73,10 @@ def at_lambda(stored):
     data = stored["fig3-lambdas"]
     return {
         (learner, place, lam, measure): np.vstack(
-            [scores(find(data, exp.own_setting(*place, s, lam, learner)), measure) for s in exp.SIGMAS]
+            [
+                scores(find(data, exp.own_setting(*place, s, lam, learner)), measure)
+                for s in exp.SIGMAS
+            ]
         )
         for learner in ("gq", "semi-gradient")
         for place in PLACES
@@ -86,7 +99,9 @@ def kindest(stored):
 
 def shown(trios, test="t"):
     """Which rows between two ends are better than both, with one error rate for all."""
-    p_values = holm([better_than_both(middle, zero, one, test=test) for zero, middle, one in trios.values()])
+    p_values = holm(
+        [better_than_both(middle, zero, one, test=test) for zero, middle, one in trios.values()]
+    )
     return {name for name, value in zip(trios, p_values, strict=True) if value <= 0.05}
 
 
@@ -105,7 +120,9 @@ class TestFiles:
         assert {seeds[name] for name in NAMES[3:]} == {exp.RESULT_SEED}
         assert exp.SEARCH_SEED != exp.RESULT_SEED
 
-    @pytest.mark.parametrize("name", ["fig3-search", "fig3", "fig3-curves", "fig3-lambdas", "fig3-kind"])
+    @pytest.mark.parametrize(
+        "name", ["fig3-search", "fig3", "fig3-curves", "fig3-lambdas", "fig3-kind"]
+    )
     def test_a_sample_of_runs_comes_out_again(self, stored, name):
         assert verify_sample(stored[name], 3, np.random.default_rng(16)) >= 3
 
@@ -143,7 +160,10 @@ class TestFiles:
 
 class TestOneStepSize:
     def test_how_many_of_49_means_beat_both_ends(self, families):
-        for measure, want in (("mspbe", [40, 9, 41, 0, 0, 0, 0, 16]), ("error", [21, 0, 30, 0, 0, 0, 0, 0])):
+        for measure, want in (
+            ("mspbe", [40, 9, 41, 0, 0, 0, 0, 16]),
+            ("error", [21, 0, 30, 0, 0, 0, 0, 0]),
+        ):
             for place, number in zip(PLACES, want, strict=True):
                 for drawn in exp.PANELS[place[0]].drawn:
                     rows = families[place, measure, drawn]
@@ -168,7 +188,9 @@ class TestOneStepSize:
 
     def test_beyond_0_8_the_star_turns_over(self, families):
         for panel in ("Baird, printed", "Baird, classical"):
-            worse = compare_with_ends(families[(panel, "expected"), "mspbe", "step"]).p_worse <= 0.05
+            worse = (
+                compare_with_ends(families[(panel, "expected"), "mspbe", "step"]).p_worse <= 0.05
+            )
             assert worse.sum() == 6
             assert min(np.array(MEANS)[worse]) > 0.8
 
@@ -191,7 +213,10 @@ class TestOwnStepSizes:
         assert shown(trios, "sign") == want - {(SCALED, "mspbe", best)}
 
     def test_by_how_much(self, tuned):
-        for place, lowest, highest in ((("Baird, printed", "stacked"), 0.44, 0.67), (SCALED, 0.97, 0.99)):
+        for place, lowest, highest in (
+            (("Baird, printed", "stacked"), 0.44, 0.67),
+            (SCALED, 0.97, 0.99),
+        ):
             runs = tuned[place, "mspbe"]
             end = min(runs["σ = 0"], runs["σ = 1"], key=np.mean)
             _, low, high = paired_ratio(runs["dynamic σ, best m"], end)
@@ -205,8 +230,12 @@ class TestOwnStepSizes:
     def test_on_the_printed_chain_the_error_tells_small_from_large_eta(self, tuned):
         """Why dynamic σ wins there by the error: not σ separates 2 from 4, but η."""
         settings, runs = exp.curves(*PRINTED_CHAIN), tuned[PRINTED_CHAIN, "error"]
-        assert {runs[label].mean() < 3 for label, setting in settings.items() if setting.eta < 0.01} == {True}
-        assert {runs[label].mean() > 4 for label, setting in settings.items() if setting.eta > 0.01} == {True}
+        assert {
+            runs[label].mean() < 3 for label, setting in settings.items() if setting.eta < 0.01
+        } == {True}
+        assert {
+            runs[label].mean() > 4 for label, setting in settings.items() if setting.eta > 0.01
+        } == {True}
 
 
 class TestOtherLambdas:
@@ -221,8 +250,14 @@ class TestOtherLambdas:
     def test_seven_of_192_statements(self, at_lambda):
         trios = self.trios(at_lambda, "gq")
         star, stacked = ("Baird, classical", "expected"), ("Baird, printed", "stacked")
-        want = {(star, 0.99, "mspbe", s) for s in (0.25, 0.5, 0.75)} | {(stacked, 0.9, "mspbe", 0.75)}
-        want |= {(PRINTED_CHAIN, 0.9, "error", 0.5), (SCALED, 0.5, "error", 0.25), (SCALED, 0.9, "mspbe", 0.25)}
+        want = {(star, 0.99, "mspbe", s) for s in (0.25, 0.5, 0.75)} | {
+            (stacked, 0.9, "mspbe", 0.75)
+        }
+        want |= {
+            (PRINTED_CHAIN, 0.9, "error", 0.5),
+            (SCALED, 0.5, "error", 0.25),
+            (SCALED, 0.9, "mspbe", 0.25),
+        }
         assert len(trios) == 192
         assert shown(trios) == want
         more = {(stacked, lam, "mspbe", 0.5) for lam in (0.0, 0.5)}
@@ -244,11 +279,15 @@ class TestKindest:
     def test_fifteen_of_sixteen_on_all_runs_and_on_those_made_later(self, kindest):
         want = set(kindest) - {(PRINTED_CHAIN, "mspbe")}
         assert len(want) == 15
-        assert shown(kindest) == want == shown({name: rows[:, 200:] for name, rows in kindest.items()})
+        assert (
+            shown(kindest) == want == shown({name: rows[:, 200:] for name, rows in kindest.items()})
+        )
         assert shown(kindest, "signed rank") == want
 
     def test_each_domain_has_a_row_by_mspbe(self, kindest):
-        domains = {place[0].split(",")[0] for place, measure in shown(kindest) if measure == "mspbe"}
+        domains = {
+            place[0].split(",")[0] for place, measure in shown(kindest) if measure == "mspbe"
+        }
         assert domains == {"Baird", "Boyan", "Cart-pole"}
 
     def test_it_takes_step_sizes_that_suit_nobody(self, stored, at_lambda):
@@ -289,6 +328,8 @@ class TestEdges:
                         ratios[place, lam, sigma] = float(cell.sel(eta=eta) / cell.sel(eta=0.0))
         assert len(ratios) == 78
         assert sum(abs(ratio - 1) < 0.05 for ratio in ratios.values()) == 65
-        poles = [ratio for (place, lam, _), ratio in ratios.items() if "Cart" in place[0] and lam == 0.9]
+        poles = [
+            ratio for (place, lam, _), ratio in ratios.items() if "Cart" in place[0] and lam == 0.9
+        ]
         assert len(poles) == 10
         assert max(abs(ratio - 1) for ratio in poles) < 0.005

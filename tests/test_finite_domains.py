@@ -22,7 +22,9 @@ NEVER = np.zeros(S, dtype=bool)
 def made(reading, ends_on=NEVER, horizon=0):
     features = PAIRS if reading == "pairs" else STATES
     chain = Chain(MOVES, MU, START, ends_on, horizon)
-    return assemble("small", chain, PI, features, REWARDS, 0.8, np.array([1.0, 2.0]), reading, lambda: Q)
+    return assemble(
+        "small", chain, PI, features, REWARDS, 0.8, np.array([1.0, 2.0]), reading, lambda: Q
+    )
 
 
 def test_only_what_rounding_leaves_out_of_a_law_is_made_up():
@@ -30,8 +32,15 @@ def test_only_what_rounding_leaves_out_of_a_law_is_made_up():
     rare = np.array([[[0.5, 0.5 - 1e-9, 1e-9]] * A] * S)
     chain = Chain(rare, MU, START, NEVER)
     assert chain.cumulative[2][0, 0].tolist() == [0.5, 0.5 + (0.5 - 1e-9), 1.0]
-    tenths = Chain(np.full((10, 1, 10), 0.1), np.ones((10, 1)), np.full(10, 0.1), np.zeros(10, dtype=bool))
-    assert np.cumsum(np.full(10, 0.1))[-1] < 1.0 == tenths.cumulative[0][-1] == tenths.cumulative[2][3, 0, -1]
+    tenths = Chain(
+        np.full((10, 1, 10), 0.1), np.ones((10, 1)), np.full(10, 0.1), np.zeros(10, dtype=bool)
+    )
+    assert (
+        np.cumsum(np.full(10, 0.1))[-1]
+        < 1.0
+        == tenths.cumulative[0][-1]
+        == tenths.cumulative[2][3, 0, -1]
+    )
 
 
 def seen(reading, s, a):
@@ -62,7 +71,9 @@ def test_tables_hold_what_a_learner_sees(reading):
 
 def test_what_the_behaviour_never_does_has_no_weight():
     chain = Chain(MOVES, np.tile([1.0, 0.0], (S, 1)), START, NEVER)
-    rho = assemble("one", chain, PI, STATES, REWARDS, 0.8, np.zeros(D), "literal", lambda: Q).tables.rho
+    rho = assemble(
+        "one", chain, PI, STATES, REWARDS, 0.8, np.zeros(D), "literal", lambda: Q
+    ).tables.rho
     assert rho.tolist() == [[probability, 0.0] for probability in PI[:, 0]]
 
 
@@ -71,7 +82,9 @@ def steps_of(reading, policy):
     if reading in ("stacked", "pairs"):
         pairs = list(itertools.product(range(S), range(A)))
         return np.array([[MOVES[s, a, t] * policy[t, c] for t, c in pairs] for s, a in pairs])
-    return np.array([[sum(policy[s, a] * MOVES[s, a, t] for a in range(A)) for t in range(S)] for s in range(S)])
+    return np.array(
+        [[sum(policy[s, a] * MOVES[s, a, t] for a in range(A)) for t in range(S)] for s in range(S)]
+    )
 
 
 @pytest.mark.parametrize(("ends_on", "horizon"), [(NEVER, 0), (LAST, 0), (NEVER, 3), (LAST, 4)])
@@ -83,7 +96,9 @@ def test_the_problem_is_that_of_the_walk(reading, ends_on, horizon):
     last = np.repeat(ends_on, A) if on_pairs else ends_on
     step = steps_of(reading, MU)
     target = step if reading == "literal" else steps_of(reading, PI)
-    start = np.array([START[s] * MU[s, a] for s in range(S) for a in range(A)]) if on_pairs else START
+    start = (
+        np.array([START[s] * MU[s, a] for s in range(S) for a in range(A)]) if on_pairs else START
+    )
     reward = REWARDS.ravel() if on_pairs else (MU * REWARDS).sum(axis=1)
     rows = [seen(reading, s, a) for s in range(S) for a in range(A)] if on_pairs else STATES
     ages = horizon + 1 if horizon else 1
@@ -129,7 +144,9 @@ def test_a_walk_is_drawn_number_by_number(ends_on, horizon):
         if path.ends[k]:
             state, age = pick(START, draws[k + 1, 2]), 0
             action = pick(MU[state], draws[k + 1, 1])
-    assert {column.dtype for column in (path.states, path.actions, path.arrivals)} == {np.dtype(np.int64)}
+    assert {column.dtype for column in (path.states, path.actions, path.arrivals)} == {
+        np.dtype(np.int64)
+    }
     assert path.ends.any() == chain.has_episodes
 
 
@@ -151,11 +168,15 @@ def test_a_trajectory_is_the_rows_of_the_tables_along_the_walk(reading):
     assert log.states.tolist() == path.states.tolist()
     assert log.actions.tolist() == path.actions.tolist()
     assert log.ends.tolist() == path.ends.tolist()
-    for k, (s, a, t, c) in enumerate(zip(path.states, path.actions, path.arrivals, path.next_actions, strict=True)):
+    for k, (s, a, t, c) in enumerate(
+        zip(path.states, path.actions, path.arrivals, path.next_actions, strict=True)
+    ):
         assert log.phi[k].tolist() == seen(reading, s, a)
         assert log.phi_next[k].tolist() == seen(reading, t, c)
         assert (log.reward[k], log.rho[k]) == (REWARDS[s, a], PI[s, a] / MU[s, a])
-        expected = domain.tables.expected[s, a] if reading == "expected" else domain.tables.expected[t]
+        expected = (
+            domain.tables.expected[s, a] if reading == "expected" else domain.tables.expected[t]
+        )
         assert log.phi_next_expected[k].tolist() == expected.tolist()
 
 
@@ -185,5 +206,8 @@ def test_readings_of_sigma_are_three():
     assert (made.name, made.reading, made.chain) == ("a", "stacked", chain)
     assert made.problem.gamma == 0.8
     np.testing.assert_array_equal(made.truth, Q.ravel())
-    with pytest.raises(ValueError, match=r"^reading is 'pairs'; it should be one of 'literal', 'expected', 'stacked'$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^reading is 'pairs'; it should be one of 'literal', 'expected', 'stacked'$",
+    ):
         build("a", chain, *given, "pairs", lambda: Q)

@@ -31,7 +31,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz_calls import EXCEPTIONS, LEFT_OUT, ROOT, UNSPOILT, VALUES, call, keys, public, rng, why_not
+from fuzz_calls import (
+    EXCEPTIONS,
+    LEFT_OUT,
+    ROOT,
+    UNSPOILT,
+    VALUES,
+    call,
+    keys,
+    public,
+    rng,
+    why_not,
+)
 
 from gqlib import cli, experiments
 from gqlib._validate import Diverged
@@ -68,8 +79,10 @@ NOT_FINITE = {
     "gqlib.control.tile_tables.tile_table": "the last cells of the state box have no upper edge",
     "gqlib.methods.limits.eta_star": "infinite where no step ratio is large enough",
     "gqlib.methods.limits.error_after": "infinite for a step size that is too large",
-    **{f"gqlib.experiments.today.{name}": "NaN where there is no such number" for name in (
-        "map_point", "map_summary", "method_runs", "method_summary")},
+    **{
+        f"gqlib.experiments.today.{name}": "NaN where there is no such number"
+        for name in ("map_point", "map_summary", "method_runs", "method_summary")
+    },
     "gqlib.methods.limits.limits": "infinite noise; NaN where the mean diverges",
     "gqlib.methods.limits.ratio_windows": "the last window may be unbounded",
     "gqlib.ridge.kappa_windows": "the last window may be unbounded",
@@ -162,7 +175,9 @@ def finite(value: Any, depth: int = 0) -> bool:
     if depth > 4 or isinstance(value, str | bytes | type) or value is None:
         return True
     if dataclasses.is_dataclass(value):
-        return all(finite(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value))
+        return all(
+            finite(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)
+        )
     if isinstance(value, dict):
         return all(finite(entry, depth + 1) for entry in value.values())
     if isinstance(value, list | tuple):
@@ -191,7 +206,11 @@ def bounded() -> Iterator[None]:
     def ring(*_: Any) -> None:
         raise TooSlow
 
-    with open("/proc/self/statm") if os.path.exists("/proc/self/statm") else contextlib.nullcontext() as file:
+    with (
+        open("/proc/self/statm")
+        if os.path.exists("/proc/self/statm")
+        else contextlib.nullcontext() as file
+    ):
         used = int(file.read().split()[0]) * resource.getpagesize() if file else None
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     before = signal.signal(signal.SIGALRM, ring)
@@ -224,7 +243,11 @@ def attempt(key: str, arguments: dict[str, Any], replaced: tuple[str, ...]) -> t
         return "taken", ""
     if not is_finite:
         return "defect", f"not finite: {str(result)[:200]}"
-    numeric = [str(w.message) for w in told if issubclass(w.category, RuntimeWarning | np.exceptions.ComplexWarning)]
+    numeric = [
+        str(w.message)
+        for w in told
+        if issubclass(w.category, RuntimeWarning | np.exceptions.ComplexWarning)
+    ]
     return ("defect", f"warned: {numeric[0]}") if numeric else ("taken", "")
 
 
@@ -236,19 +259,28 @@ def judge_refusal(
     if isinstance(error, ALSO):
         return "refused", ""
     # Words that stand for an argument: a field by its short name, a group of keywords by what they are.
-    also = {"sigma_noise", "sigma_drawn", "fields"} if "noise" in arguments or "target" in arguments else set()
+    also = (
+        {"sigma_noise", "sigma_drawn", "fields"}
+        if "noise" in arguments or "target" in arguments
+        else set()
+    )
     known = {*arguments, *also, *inspect.signature(function).parameters} - {"self"}
     if str(arguments.get("name", "\n")) in message:  # the argument that is the name of another
         return "refused", ""
     if (
-        any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", message) for name in {*replaced, *known})
+        any(
+            re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", message)
+            for name in {*replaced, *known}
+        )
         and "\n" not in message
     ):
         return "refused", ""
     return "defect", f"names no argument: {type(error).__name__}: {message}"
 
 
-def cases(names: Sequence[str], each: int) -> Iterator[tuple[str, int, dict[str, Any], tuple[str, ...]]]:
+def cases(
+    names: Sequence[str], each: int
+) -> Iterator[tuple[str, int, dict[str, Any], tuple[str, ...]]]:
     """`each` cases of each function, decided by its name and the case's number alone."""
     for key in names:
         for number in range(each):
@@ -267,7 +299,9 @@ def picture(arguments: dict[str, Any], replaced: tuple[str, ...]) -> str:
 
 
 def test_every_public_callable_has_a_call_or_a_reason():
-    on_page = re.findall(r"automodule:: (\S+)", (ROOT / "book" / "api.md").read_text(encoding="utf-8"))
+    on_page = re.findall(
+        r"automodule:: (\S+)", (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+    )
     documented = {
         f"{value.__module__}.{name}"
         for module in map(importlib.import_module, on_page)
@@ -280,7 +314,13 @@ def test_every_public_callable_has_a_call_or_a_reason():
     assert {key for key, value in public().items() if not why_not(key, value)} == set(keys())
     assert set(NOT_FINITE) | set(UNSPOILT) <= set(keys())
     assert sorted(({f"gqlib.{key}" for key in EXCEPTIONS} | set(LEFT_OUT)) - set(public())) == []
-    assert sorted(set(VALUES) - {name for key in keys() for name in inspect.signature(public()[key]).parameters}) == []
+    assert (
+        sorted(
+            set(VALUES)
+            - {name for key in keys() for name in inspect.signature(public()[key]).parameters}
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("key", keys())
@@ -299,7 +339,12 @@ def test_spoilt_arguments_are_taken_or_refused_and_nothing_else(monkeypatch, tmp
         if outcome == "defect":
             defects.append(f"{key}, case {number}: ({shown}): {why}")
     for module in sorted({module for module, _ in outcomes}):
-        print(f"{module:24}" + "".join(f"{outcomes[module, kind]:7} {kind}" for kind in ("taken", "refused", "defect")))
+        print(
+            f"{module:24}"
+            + "".join(
+                f"{outcomes[module, kind]:7} {kind}" for kind in ("taken", "refused", "defect")
+            )
+        )
     tried = sum(outcomes.values())
     print(f"{len(defects)} defects in {tried} cases")
     assert not defects, "\n".join(defects)
@@ -329,7 +374,9 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(("key", "bad"), FOUND, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("key", "bad"), FOUND, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_what_was_found_is_refused(key, bad):
     assert attempt(f"gqlib.{key}", call(f"gqlib.{key}") | bad, tuple(bad)) == ("refused", "")
 
@@ -337,7 +384,10 @@ def test_what_was_found_is_refused(key, bad):
 @pytest.mark.slow
 def test_a_new_function_changes_no_other_functions_cases():
     def drawn(names: Sequence[str]) -> dict[tuple[str, int], str]:
-        return {(key, k): picture(arguments, replaced) for key, k, arguments, replaced in cases(names, 2)}
+        return {
+            (key, k): picture(arguments, replaced)
+            for key, k, arguments, replaced in cases(names, 2)
+        }
 
     def plain(shown: dict[tuple[str, int], str]) -> dict[tuple[str, int], str]:
         return {case: re.sub(r"0x[0-9a-f]+", "", text) for case, text in shown.items()}
@@ -408,7 +458,9 @@ def line(draw: np.random.Generator) -> list[str]:
         return [*good, "--out", pick(PLACES)]
     if kind == 4:
         return [*good[:4], "--dask", pick(ADDRESSES)]
-    return [pick(WORDS) for _ in range(1 + int(draw.integers(4)))] + ["--nonsense"] * int(draw.integers(1, 3))
+    return [pick(WORDS) for _ in range(1 + int(draw.integers(4)))] + ["--nonsense"] * int(
+        draw.integers(1, 3)
+    )
 
 
 def small() -> Any:

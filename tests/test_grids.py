@@ -56,9 +56,13 @@ def test_only_interior_sigmas_are_noisy():
     assert [GRID.cell(i, 0, 0).sigma_noise for i in range(3)] == [0.0, 0.01, 0.0]
 
 
-@pytest.mark.parametrize(("learner", "reading"), [("semi-gradient", "expected"), ("tdc", "stacked"), ("gq", "literal")])
+@pytest.mark.parametrize(
+    ("learner", "reading"), [("semi-gradient", "expected"), ("tdc", "stacked"), ("gq", "literal")]
+)
 def test_what_does_not_matter_is_repeated(learner, reading):
-    grid = dataclasses.replace(GRID, learner=learner, options=(("reading", reading),), alphas=(0.001, 0.003))
+    grid = dataclasses.replace(
+        GRID, learner=learner, options=(("reading", reading),), alphas=(0.001, 0.003)
+    )
     found = grid_runs(grid, 1, seed=0, first_run=0)["mspbe"][0]
     if learner == "semi-gradient":
         assert (found[:, :, 0] == found[:, :, 1]).all()
@@ -76,12 +80,17 @@ def test_the_literal_reading_may_be_computed_once():
 
 
 @pytest.mark.parametrize(
-    ("learner", "one"), [("gq", {"sigmas": (0.0,)}), ("semi-gradient", {"sigmas": (0.0,), "etas": (0.5,)})]
+    ("learner", "one"),
+    [("gq", {"sigmas": (0.0,)}), ("semi-gradient", {"sigmas": (0.0,), "etas": (0.5,)})],
 )
 def test_what_does_not_matter_is_learnt_once_and_counts_once_in_the_digest(learner, one):
     """A void σ and the missing η of a semi-gradient learner: the digest adds up the weights of a single one."""
-    grid = dataclasses.replace(GRID, learner=learner, options=(("reading", "literal"),), alphas=(0.003,), steps=100)
-    many, single = (grid_runs(each, 2, 1, first_run=0) for each in (grid, dataclasses.replace(grid, **one)))
+    grid = dataclasses.replace(
+        GRID, learner=learner, options=(("reading", "literal"),), alphas=(0.003,), steps=100
+    )
+    many, single = (
+        grid_runs(each, 2, 1, first_run=0) for each in (grid, dataclasses.replace(grid, **one))
+    )
     assert many["digest"].tolist() == single["digest"].tolist()
 
 
@@ -103,9 +112,16 @@ def test_a_ramp_is_measured_by_the_sigma_of_each_late_step():
     for j, k in [(0, 0), (0, 1)]:
         result = run_prediction(ramp.cell(0, j, k), 2, seed=3, first_run=4)
         assert len(set(result.sigma_means[-10:].tolist())) == 10
-        np.testing.assert_allclose(found["mspbe"][:, 0, j, k], result.mspbe()[:, -10:].mean(axis=1), rtol=1e-10)
-        np.testing.assert_allclose(found["error"][:, 0, j, k], result.error()[:, -10:].mean(axis=1), rtol=1e-10)
-        goals = [mixture_value(ramp.cell(0, j, k).make_domain().problem, s) for s in result.sigma_means[-10:]]
+        np.testing.assert_allclose(
+            found["mspbe"][:, 0, j, k], result.mspbe()[:, -10:].mean(axis=1), rtol=1e-10
+        )
+        np.testing.assert_allclose(
+            found["error"][:, 0, j, k], result.error()[:, -10:].mean(axis=1), rtol=1e-10
+        )
+        goals = [
+            mixture_value(ramp.cell(0, j, k).make_domain().problem, s)
+            for s in result.sigma_means[-10:]
+        ]
         mixture = np.stack([result.error(goal)[:, i - 10] for i, goal in enumerate(goals)], axis=1)
         np.testing.assert_allclose(found["mixture"][:, 0, j, k], mixture.mean(axis=1), rtol=1e-10)
 
@@ -120,7 +136,12 @@ def test_a_field_that_came_later_changes_no_key_unless_it_is_used():
 
 
 def test_scores_are_kept_for_every_run_to_sixteen_bits():
-    arrays = grid_runs(dataclasses.replace(GRID, learner="semi-gradient", alphas=(0.003, 1.0)), 3, seed=0, first_run=0)
+    arrays = grid_runs(
+        dataclasses.replace(GRID, learner="semi-gradient", alphas=(0.003, 1.0)),
+        3,
+        seed=0,
+        first_run=0,
+    )
     kept = score_summary(arrays)
     assert np.isnan(arrays["mspbe"]).any()
     for name in ("mspbe", "error"):
@@ -162,10 +183,14 @@ def test_digests_of_blocks_add_up_those_of_runs():
 
 def test_summary_is_a_students_interval():
     values = np.array([1.0, 2.0, 4.0, 7.0]).reshape(4, 1, 1, 1)
-    arrays = dict.fromkeys(("mspbe", "error", "mixture"), values) | {"digest": np.arange(4, dtype=np.uint64)}
+    arrays = dict.fromkeys(("mspbe", "error", "mixture"), values) | {
+        "digest": np.arange(4, dtype=np.uint64)
+    }
     summary = grid_summary(arrays)
     assert summary["mspbe"][1].item() == 3.5
-    assert summary["mspbe_half"][1].item() == pytest.approx(3.182446305 * np.std([1, 2, 4, 7], ddof=1) / 2, rel=1e-8)
+    assert summary["mspbe_half"][1].item() == pytest.approx(
+        3.182446305 * np.std([1, 2, 4, 7], ddof=1) / 2, rel=1e-8
+    )
     assert summary["error_median"][1].item() == 3.0
 
 
@@ -211,7 +236,9 @@ def test_a_setting_that_a_dataset_lacks_is_refused_whatever_the_dataset_is_calle
     one, two = (GridSetting("boyan_chain", (0.0,), (alpha,), (1.0,)) for alpha in (0.1, 0.2))
     data = xarray.Dataset({"mspbe": ("setting", [3.0])}, {"key": ("setting", [one.key])})
     assert find(data, one)["mspbe"] == 3.0
-    with pytest.raises(ValueError, match=r"^setting is GridSetting\(.*; it should be one of those of the dataset"):
+    with pytest.raises(
+        ValueError, match=r"^setting is GridSetting\(.*; it should be one of those of the dataset"
+    ):
         find(data, two)
 
 
@@ -220,7 +247,9 @@ def test_a_report_says_so_where_some_run_diverged_in_every_cell():
     diverged = np.array([[[[0.1], [0.2]]], [[[0.1], [0.0]]]])
     labels = {"domain": "boyan_chain", "options": "[]", "learner": "gq", "lam": 0.9}
     data = xarray.Dataset({"mspbe": (dims, ones), "diverged": (dims, diverged)})
-    lines = grid_report(data.assign_coords({name: ("setting", [value] * 2) for name, value in labels.items()}))
+    lines = grid_report(
+        data.assign_coords({name: ("setting", [value] * 2) for name, value in labels.items()})
+    )
     assert [line.partition(": ")[2] for line in lines.splitlines()] == [
         "in every cell of (1, 2, 1) some run diverged",
         "smallest late MSPBE 1 at cell (0, 1, 0) of (1, 2, 1)",

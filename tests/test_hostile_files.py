@@ -56,7 +56,9 @@ def _nothing_was_called():
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory) -> xarray.Dataset:
     settings = control_grid(fixed_fields(0.0, 1.0), episodes=(2,), max_steps=(50,))
-    sweep = Experiment("small", "Small", "control", settings, 2, 1, "1", runs_per_task=2, summary="control")
+    sweep = Experiment(
+        "small", "Small", "control", settings, 2, 1, "1", runs_per_task=2, summary="control"
+    )
     store = Store(tmp_path_factory.mktemp("store"))
     run_sweep(sweep, store)
     return collect(sweep, store)
@@ -69,14 +71,24 @@ def sent(dataset: xarray.Dataset, tmp_path, **attrs: object) -> xarray.Dataset:
     return load_results(save_results(tmp_path / "sent.npz", altered))
 
 
-FOREIGN = ["os:system", "test_hostile_files:trap", "subprocess:run", "builtins:eval", "gqlib.cli:main", "pickle:loads"]
+FOREIGN = [
+    "os:system",
+    "test_hostile_files:trap",
+    "subprocess:run",
+    "builtins:eval",
+    "gqlib.cli:main",
+    "pickle:loads",
+]
 
 
 @pytest.mark.parametrize("name", FOREIGN)
 @pytest.mark.parametrize("field", ["function", "summary", "setting_type"])
 def test_a_file_cannot_choose_what_is_imported_or_called(honest, tmp_path, field, name):
     evil = sent(honest, tmp_path, **{field: name})
-    for act in (lambda: verify_sample(evil, 1, np.random.default_rng(0)), lambda: recompute(evil, 0, 0)):
+    for act in (
+        lambda: verify_sample(evil, 1, np.random.default_rng(0)),
+        lambda: recompute(evil, 0, 0),
+    ):
         with pytest.raises(SweepError, match=r"is not one of gqlib's; pass allow="):
             act()
 
@@ -120,7 +132,12 @@ def test_an_honest_file_is_verified_and_a_user_allows_his_own_by_name(honest, tm
         recompute(own, 0, 0)
     with pytest.raises(SweepError, match=r"allow=\['sweep_tasks:Toy'\]"):
         recompute(own, 0, 0, allow=["sweep_tasks:toy"])
-    assert verify_sample(own, 1, np.random.default_rng(0), allow=["sweep_tasks:toy", "sweep_tasks:Toy"]) > 0
+    assert (
+        verify_sample(
+            own, 1, np.random.default_rng(0), allow=["sweep_tasks:toy", "sweep_tasks:Toy"]
+        )
+        > 0
+    )
     with pytest.raises(ValueError, match="it should be a list of names"):
         recompute(own, 0, 0, allow="sweep_tasks:toy")
 
@@ -154,7 +171,9 @@ def test_everything_in_the_table_is_there_and_ours():
 # Archives with a right digest and a wrong content.
 
 
-def archive(*members: tuple[str, bytes], method: int = zipfile.ZIP_STORED, encrypted: bool = False) -> bytes:
+def archive(
+    *members: tuple[str, bytes], method: int = zipfile.ZIP_STORED, encrypted: bool = False
+) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
         file.comment = b"0" * 64
@@ -209,7 +228,9 @@ HOSTILE = {
     "too many bytes": archive(HEAD, ("x.npy", shaped("()", "'<f4'"))),
     "other version": archive(HEAD, ("x.npy", b"\x93NUMPY\x03\x00" + b"\0" * 8)),
     "no array at all": archive(HEAD, ("x.npy", b"hello")),
-    "subarray dtype": archive(HEAD, ("x.npy", shaped("(1,)", "('<f8', (1, 10**9))".replace("10**9", str(10**9))))),
+    "subarray dtype": archive(
+        HEAD, ("x.npy", shaped("(1,)", "('<f8', (1, 10**9))".replace("10**9", str(10**9))))
+    ),
     "deep header": archive(("header.json", b"[" * 100_000)),
     "header is a list": archive(("header.json", b"[1]")),
     "header is no JSON": archive(("header.json", b"\xff\xfe")),
@@ -228,12 +249,18 @@ HOSTILE = {
     "structured dtype": archive(HEAD, ("x.npy", shaped("(1,)", "[('a', '<f4'), ('b', '<f4')]"))),
     "void dtype": archive(HEAD, ("x.npy", shaped("(1,)", "'|V8'"))),
     "dates": archive(HEAD, ("x.npy", shaped("(1,)", "'<M8[s]'"))),
-    "code for a dtype": archive(HEAD, ("x.npy", shaped("(1,)", "__import__('test_hostile_files').trap()"))),
+    "code for a dtype": archive(
+        HEAD, ("x.npy", shaped("(1,)", "__import__('test_hostile_files').trap()"))
+    ),
     "deep shape": archive(HEAD, ("x.npy", shaped("(" * 300 + ")" * 300))),
     "zero in bytes": archive(HEAD, ("x.npy", shaped("(1,)", "'<f8\0'"))),
-    "none of very many": archive(HEAD, ("x.npy", npy(shaped(f"(0, {2**62})")[10:-8].decode().strip()))),
+    "none of very many": archive(
+        HEAD, ("x.npy", npy(shaped(f"(0, {2**62})")[10:-8].decode().strip()))
+    ),
     "brackets that never close": archive(HEAD, ("x.npy", npy("{" * 100))),
-    "no entries in long rows": archive(HEAD, ("x.npy", npy(shaped("(100000000, 0)")[10:-8].decode().strip()))),
+    "no entries in long rows": archive(
+        HEAD, ("x.npy", npy(shaped("(100000000, 0)")[10:-8].decode().strip()))
+    ),
     "seventy axes": archive(HEAD, ("x.npy", shaped(f"({'1, ' * 70})"))),
     "larger than it says": smaller_than_it_is("x.npy", bytes(2**20)),
     "no archive": b"hello" + hashlib.sha256(b"hello").hexdigest().encode(),
@@ -242,7 +269,10 @@ HOSTILE = {
 
 
 # What is said of them, after the name of the file; the words of others, such as NumPy's, are left to them.
-NO_ARRAY, NO_JSON = "the member 'x.npy' is no array: ", "the header is no JSON that pack would write: "
+NO_ARRAY, NO_JSON = (
+    "the member 'x.npy' is no array: ",
+    "the header is no JSON that pack would write: ",
+)
 NOT_BY_PACK = "the member 'header.json' is encrypted or compressed in another way than by pack"
 OTHER_FORM = "the header is not in the one form in which pack writes it"
 TOLD = {
@@ -257,12 +287,18 @@ TOLD = {
     "structured dtype": NO_ARRAY + "it announces [('a', '<f4'), ('b', '<f4')] of shape (1,)",
     "void dtype": NO_ARRAY + "it announces |V8 of shape (1,)",
     "dates": NO_ARRAY + "it announces datetime64[s] of shape (1,)",
-    **dict.fromkeys(("shape of text", "no shape", "no array at all", "subarray dtype", "code for a dtype"), NO_ARRAY),
+    **dict.fromkeys(
+        ("shape of text", "no shape", "no array at all", "subarray dtype", "code for a dtype"),
+        NO_ARRAY,
+    ),
     **dict.fromkeys(("deep shape", "zero in bytes", "none of very many", "seventy axes"), NO_ARRAY),
     "brackets that never close": NO_ARRAY,
-    "no entries in long rows": NO_ARRAY + "it announces float64 of shape (100000000, 0) and has 0 bytes",
+    "no entries in long rows": NO_ARRAY
+    + "it announces float64 of shape (100000000, 0) and has 0 bytes",
     "header is a list": "the header is [1]; it should be a JSON object",
-    **dict.fromkeys(("deep header", "header is no JSON", "no header", "header with a long number"), NO_JSON),
+    **dict.fromkeys(
+        ("deep header", "header is no JSON", "no header", "header with a long number"), NO_JSON
+    ),
     **dict.fromkeys(("a name twice in the header", "header in another form"), OTHER_FORM),
     "header with NaN": "header or value is {'seed': nan}; JSON should hold it (",
     "path traversal": "the archive has a member '../../x.npy'; pack writes no such member",
@@ -298,7 +334,9 @@ def test_bad_checksums_and_spoilt_compression_are_damaged_files(tmp_path):
             read_file(tmp_path / "x.npz")
 
 
-def test_a_small_file_that_would_unpack_to_a_large_one_is_refused_before_it_is(tmp_path, monkeypatch):
+def test_a_small_file_that_would_unpack_to_a_large_one_is_refused_before_it_is(
+    tmp_path, monkeypatch
+):
     data = pack({"seed": 1}, {"x": np.zeros(100_000)}, compact=True)
     assert len(data) < 2000
     (tmp_path / "x.npz").write_bytes(data)
@@ -320,12 +358,18 @@ def test_what_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path):
     assert peak < 2**22
 
 
-def test_a_header_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+def test_a_header_that_would_fill_the_memory_is_refused_before_it_is_unpacked(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("gqlib.sweeps.store.LARGEST_HEADER", 1000)
     (tmp_path / "x.npz").write_bytes(archive(("header.json", b'{"a":[' + b"[]," * 400 + b"[]]}")))
-    with pytest.raises(DamagedFile, match=r"x\.npz: the header would unpack to more than 1000 bytes"):
+    with pytest.raises(
+        DamagedFile, match=r"x\.npz: the header would unpack to more than 1000 bytes"
+    ):
         read_file(tmp_path / "x.npz")
-    with pytest.raises(ValueError, match="header has 1009 bytes as JSON; it should have at most 1000"):
+    with pytest.raises(
+        ValueError, match="header has 1009 bytes as JSON; it should have at most 1000"
+    ):
         pack({"a": "x" * 1001}, {})
     (tmp_path / "x.npz").write_bytes(pack({"a": "x" * 992}, {}))
     assert read_file(tmp_path / "x.npz")[0] == {"a": "x" * 992}
@@ -364,7 +408,9 @@ def test_letters_and_truths_that_there_are_not_are_damaged(tmp_path, descr, body
     size = len(body) // np.dtype(descr).itemsize
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({size},), }}"
     (tmp_path / "x.npz").write_bytes(seal(archive(HEAD, ("x.npy", npy(header, body)))[:-64]))
-    with pytest.raises(DamagedFile, match=r"the member 'x.npy' is no array: .+ has bytes that stand for none"):
+    with pytest.raises(
+        DamagedFile, match=r"the member 'x.npy' is no array: .+ has bytes that stand for none"
+    ):
         read_file(tmp_path / "x.npz")
 
 
@@ -377,26 +423,42 @@ def test_a_file_cannot_ask_for_very_many_labels_of_text(tmp_path, monkeypatch):
         if fits:
             assert load_results(tmp_path / "x.npz").sizes == {"x": 50}
             continue
-        with pytest.raises(DamagedFile, match="holds no dataset: 'x' has more than 50 labels of text"):
+        with pytest.raises(
+            DamagedFile, match="holds no dataset: 'x' has more than 50 labels of text"
+        ):
             load_results(tmp_path / "x.npz")
 
 
 @pytest.mark.parametrize(
     ("dims", "arguments", "told"),
     [
-        ({name: ["run"] for name in ("steps_total", "steps_last", "episodes", "r")}, ("plot",), "cannot be drawn: "),
+        (
+            {name: ["run"] for name in ("steps_total", "steps_last", "episodes", "r")},
+            ("plot",),
+            "cannot be drawn: ",
+        ),
         ({"score": ["x"], "x": ["x"]}, ("plot",), "holds no dataset: 'x' has labels of float16"),
         ({"score": ["x"], "half": ["x", "run"]}, ("export", "--where", "half=1"), "name is 'half'"),
         ({"setting": ["x", "setting"]}, ("export", "--where", "setting=1"), "setting is '1'"),
-        ({"steps_total": ["x"], "steps_last": ["x"], "episodes": ["y"], "r": ["run"]}, ("plot",), "by ('y',)"),
-        ({"mean": ["setting", "episode"], "variance": ["y"]}, ("plot", "--variable", "mean"), "by ('y',)"),
+        (
+            {"steps_total": ["x"], "steps_last": ["x"], "episodes": ["y"], "r": ["run"]},
+            ("plot",),
+            "by ('y',)",
+        ),
+        (
+            {"mean": ["setting", "episode"], "variance": ["y"]},
+            ("plot", "--variable", "mean"),
+            "by ('y',)",
+        ),
     ],
 )
 def test_a_strange_result_is_one_line_of_the_command(tmp_path, capsys, dims, arguments, told):
     sizes = {"setting": 3, "x": 2, "y": 5, "run": 4, "episode": 2}
     shapes = {name: [sizes[dim] for dim in its] for name, its in dims.items()}
     arrays = {
-        name: np.arange(np.prod(shape)).astype("U2" if name.startswith("steps") else np.float16).reshape(shape)
+        name: np.arange(np.prod(shape))
+        .astype("U2" if name.startswith("steps") else np.float16)
+        .reshape(shape)
         for name, shape in shapes.items()
     }
     coords = sorted({"x", "half", "setting", "episodes"} & set(dims))
@@ -409,17 +471,30 @@ def test_a_strange_result_is_one_line_of_the_command(tmp_path, capsys, dims, arg
 
 
 def test_two_dimensions_of_one_name_are_no_dataset(tmp_path):
-    (tmp_path / "x.npz").write_bytes(pack(dataset_header(dims={"x": ["run", "run"]}), {"x": np.zeros((3, 3))}))
-    with pytest.raises(DamagedFile, match=r"x\.npz: holds no dataset: 'x' has the dimensions \['run', 'run'\]"):
+    (tmp_path / "x.npz").write_bytes(
+        pack(dataset_header(dims={"x": ["run", "run"]}), {"x": np.zeros((3, 3))})
+    )
+    with pytest.raises(
+        DamagedFile, match=r"x\.npz: holds no dataset: 'x' has the dimensions \['run', 'run'\]"
+    ):
         load_results(tmp_path / "x.npz")
 
 
 def test_a_result_without_what_it_should_have_is_one_clear_error(honest, tmp_path):
     rng = np.random.default_rng(0)
-    kept = "steps_by_run" if "steps_by_run" in honest else next(
-        str(name) for name, array in honest.data_vars.items() if array.dims[:2] == ("setting", "run")
+    kept = (
+        "steps_by_run"
+        if "steps_by_run" in honest
+        else next(
+            str(name)
+            for name, array in honest.data_vars.items()
+            if array.dims[:2] == ("setting", "run")
+        )
     )
-    for data in (honest.drop_vars(kept), honest.assign({kept: honest[kept].isel(run=0, drop=True)})):
+    for data in (
+        honest.drop_vars(kept),
+        honest.assign({kept: honest[kept].isel(run=0, drop=True)}),
+    ):
         with pytest.raises(ValueError, match=f"dataset has no {kept} for each setting and run"):
             verify_sample(data, 1, rng)
     for key in (honest["key"].isel(setting=0, drop=True), honest["key"].rename(setting="other")):
@@ -445,7 +520,12 @@ def test_a_pipe_or_a_device_is_not_read(tmp_path):
 
 
 def dataset_header(**changes: object) -> dict[str, object]:
-    return {"format": "gqlib dataset 1", "attrs": {}, "dims": {"x": ["run"]}, "coords": []} | changes
+    return {
+        "format": "gqlib dataset 1",
+        "attrs": {},
+        "dims": {"x": ["run"]},
+        "coords": [],
+    } | changes
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,9 @@ def test_the_sufficient_ratio_must_be_positive():
 def test_without_coverage_the_null_space_of_m_is_moved(sigma, moved):
     phi = np.eye(2)  # μ takes the first of two actions, π the second; M = diag(1, 0)
     setting = {"lam": 0.0, "gamma": 0.9, "alpha": 0.1, "beta": 0.2}
-    theta, _, _, delta = gq_step(phi[1], phi[0], [0.0, 0.0], phi[0], 0.0, phi[0], phi[1], sigma=sigma, **setting)
+    theta, _, _, delta = gq_step(
+        phi[1], phi[0], [0.0, 0.0], phi[0], 0.0, phi[0], phi[1], sigma=sigma, **setting
+    )
     assert theta[1] - 1.0 == pytest.approx(moved)
     assert delta == pytest.approx((1.0 - sigma) * 0.9)
 
@@ -100,7 +102,9 @@ def test_the_contraction_modulus_is_attained_for_every_distance(epsilon):
     pi, mu = [[0.0, 1.0]], [[epsilon / 2.0, 1.0 - epsilon / 2.0]]
     for sigma, lam in itertools.product((0.0, 0.3, 0.8), (0.1, 0.5, 0.9)):
         matrix = tabular.mixed_operator(one, pi, mu, sigma, lam)[0]
-        assert norm(matrix) == pytest.approx(0.9 * (1 - lam + max(lam - sigma, 0.0) * epsilon) / (1 - 0.9 * lam))
+        assert norm(matrix) == pytest.approx(
+            0.9 * (1 - lam + max(lam - sigma, 0.0) * epsilon) / (1 - 0.9 * lam)
+        )
         assert radius_of(matrix) == pytest.approx(0.9 * (1 - lam) / (1 - 0.9 * lam), abs=1e-6)
 
 
@@ -178,6 +182,8 @@ def test_the_weights_of_equation_10_know_the_future_and_those_of_the_backward_vi
         for k in range(10):
             trace = 0.81 * trace + x[k]
             delta = r[k:] + (0.9 * ahead[k:] - x[k:]) @ theta
-            theta = theta + 0.05 * (0.81 ** np.arange(len(delta)) @ delta * x[k] if forward else delta[0] * trace)
+            theta = theta + 0.05 * (
+                0.81 ** np.arange(len(delta)) @ delta * x[k] if forward else delta[0] * trace
+            )
         ends.append(theta)
     assert (np.abs(ends[0] - ends[1]).max() > 0.1) == forward

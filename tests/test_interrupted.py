@@ -29,7 +29,9 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 
 def start(command: list[str], directory: Path, **variables: str) -> subprocess.Popen[bytes]:
     """Start a command as a group of its own, which can be killed as one, and in which Ctrl-C is not ignored."""
-    with open(directory / "log", "ab") as log:  # a pipe would be kept open by a kernel that outlives its client
+    with open(
+        directory / "log", "ab"
+    ) as log:  # a pipe would be kept open by a kernel that outlives its client
         return subprocess.Popen(
             command,
             cwd=directory,
@@ -91,7 +93,9 @@ def test_a_chapter_killed_half_way_keeps_its_record(tmp_path: Path, number: sign
     record = (book / "chapter.ipynb").read_text()
     assert '"first\\n"' in record
     assert '"second\\n"' in record
-    print(f"refresh killed by {number.name} in cell 2 of 2: the old record intact, 0 files left; again: 2 of 2 cells")
+    print(
+        f"refresh killed by {number.name} in cell 2 of 2: the old record intact, 0 files left; again: 2 of 2 cells"
+    )
 
 
 # Stands in for Python and pip: notes each call, makes the environment, and waits in the middle of an installation.
@@ -110,8 +114,12 @@ esac
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda one: one.name)
-def test_a_set_up_that_was_interrupted_starts_from_a_clean_environment(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda one: one.name
+)
+def test_a_set_up_that_was_interrupted_starts_from_a_clean_environment(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     for name in ("Makefile", "pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, tmp_path)
     python, notes = tmp_path / "python", tmp_path / "notes"
@@ -141,4 +149,6 @@ def test_a_set_up_that_was_interrupted_starts_from_a_clean_environment(tmp_path:
     notes.write_text("")
     assert start(command, tmp_path, **variables).wait(PATIENCE) == 0
     assert notes.read_text() == ""
-    print(f"set-up killed by {number.name} in call {len(lost)} of 3: no stamp; again: clean, 3 of 3 calls; again: none")
+    print(
+        f"set-up killed by {number.name} in call {len(lost)} of 3: no stamp; again: clean, 3 of 3 calls; again: none"
+    )

@@ -236,7 +236,9 @@ def test_packages_are_told_by_their_first_name() -> None:
     assert _kept._package(_jit) == "gqlib"
     assert _kept._package(3) == ""
     if _jit.COMPILED:
-        assert _kept._package(_jit.njit()(lambda x: x)) == ""  # Numba's object, but a user's function
+        assert (
+            _kept._package(_jit.njit()(lambda x: x)) == ""
+        )  # Numba's object, but a user's function
 
 
 @pytest.mark.skipif(not _jit.COMPILED, reason="nothing is compiled")
@@ -247,7 +249,11 @@ def test_what_has_a_mark_is_kept_on_disk_by_it() -> None:
     assert keep(kernel) is kernel
     assert isinstance(kernel._cache, FunctionCache)
     codegen = type("Codegen", (), {"magic_tuple": lambda self: ("machine",)})()
-    assert kernel._cache._index_key("signature", codegen) == ("signature", ("machine",), mark(kernel))
+    assert kernel._cache._index_key("signature", codegen) == (
+        "signature",
+        ("machine",),
+        mark(kernel),
+    )
     strange = object()
     other = _jit.njit()(lambda x: (x, strange))
     assert keep(other) is other

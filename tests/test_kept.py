@@ -90,14 +90,21 @@ def test_a_function_found_through_a_module_counts(monkeypatch):
 
 def test_classes_of_one_name_differ_by_their_fields():
     """What a step returns may be a tuple with names; the same function with other names is another one."""
-    marks = [fingerprint(namedtuple("Change", fields, module="mine")) for fields in ("theta omega", "theta trace")]
+    marks = [
+        fingerprint(namedtuple("Change", fields, module="mine"))
+        for fields in ("theta omega", "theta trace")
+    ]
     assert None not in marks
     assert len(set(marks)) == 2
     assert fingerprint(namedtuple("Change", "theta omega", module="mine")) == marks[0]
 
 
 def test_a_set_in_a_function_may_hold_what_has_no_order():
-    one, same, other = (lambda x: x in {1, "one"}), (lambda x: x in {"one", 1}), (lambda x: x in {1, "two"})
+    one, same, other = (
+        (lambda x: x in {1, "one"}),
+        (lambda x: x in {"one", 1}),
+        (lambda x: x in {1, "two"}),
+    )
     assert fingerprint(one) not in (None, fingerprint(other))
     assert fingerprint(one) == fingerprint(same)
 

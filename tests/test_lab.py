@@ -28,7 +28,9 @@ ROOT = Path(__file__).parents[1]
 def load(path):
     """A module of the book, which is not a package."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)  # where dataclasses look for it
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(
+        spec
+    )  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
 
@@ -85,7 +87,9 @@ def made(*cells, faults=()):
     """The cells of a copy of a page that has these cells (texts as strings), without the last, which leads on."""
     page = lab.Page("trial", 7, "I. Trials", "07_trial")
     written = lab.Book([lab.Page("index", None, "", "00_index"), page])
-    nodes = [nbformat.v4.new_markdown_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+    nodes = [
+        nbformat.v4.new_markdown_cell(cell) if isinstance(cell, str) else cell for cell in cells
+    ]
     for learn in (True, False):
         written.faults.clear()
         notebook = lab.Copy(written, page, lab.Numbers(), learn).notebook(nodes)
@@ -106,9 +110,14 @@ def test_nothing_of_sphinx_is_left(copies, page):
         if "text/markdown" in output.get("data", {})
     ]
     assert [text for text in texts if re.search(r"^ *(`{3,}|:{3,})\{", text, re.MULTILINE)] == []
-    raw = re.compile(r"\{[a-z:]+\}`|^\([\w:-]+\)=|\$\$ *\([\w:-]+\)|^: |\]\(#|^:[a-z]+: ", re.MULTILINE)
+    raw = re.compile(
+        r"\{[a-z:]+\}`|^\([\w:-]+\)=|\$\$ *\([\w:-]+\)|^: |\]\(#|^:[a-z]+: ", re.MULTILINE
+    )
     assert [
-        found[0] for text in texts for found in [raw.search(re.sub(r"```.*?```", "", text, flags=re.DOTALL))] if found
+        found[0]
+        for text in texts
+        for found in [raw.search(re.sub(r"```.*?```", "", text, flags=re.DOTALL))]
+        if found
     ] == []
     own = "|".join(lab.macros())
     assert [text for text in texts if re.search(rf"\\({own})(?![A-Za-z])", text)] == []
@@ -118,14 +127,17 @@ def test_nothing_of_sphinx_is_left(copies, page):
 def test_every_link_leads_somewhere(copies, page):
     for text in markdown(copies[page.file]):
         for address in re.findall(
-            r"(?<!\!)\[[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*\]\(([^()\s]+)", without_code_and_formulas(text)
+            r"(?<!\!)\[[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*\]\(([^()\s]+)",
+            without_code_and_formulas(text),
         ):
             path, _, fragment = address.partition("#")
             if re.match(r"https?:", address):
                 continue
             assert path in copies, address
             if fragment:
-                assert fragment.removeprefix("cell-id=") in {cell.id for cell in copies[path].cells}, address
+                assert fragment.removeprefix("cell-id=") in {
+                    cell.id for cell in copies[path].cells
+                }, address
 
 
 @each_page
@@ -135,14 +147,21 @@ def test_code_and_results_are_those_of_the_record(copies, page):
     assert [cell.source for cell in after] == [cell.source for cell in before]
     for old, new in zip(before, after, strict=True):
         pictures = [[o.get("data", {}).get("image/png"), o.get("text")] for o in old.outputs]
-        assert [[o.get("data", {}).get("image/png"), o.get("text")] for o in new.outputs] == pictures
-        folded = bool({"hide-input", "remove-input", "hide-cell", "remove-cell"} & set(old.metadata.get("tags", [])))
+        assert [
+            [o.get("data", {}).get("image/png"), o.get("text")] for o in new.outputs
+        ] == pictures
+        folded = bool(
+            {"hide-input", "remove-input", "hide-cell", "remove-cell"}
+            & set(old.metadata.get("tags", []))
+        )
         assert new.metadata.get("jupyter", {}).get("source_hidden", False) == folded
 
 
 @each_page
 def test_every_figure_has_its_caption_below(whole, copies, page):
-    wanted = [cell for cell in lab.source(page).cells if "figure" in cell.metadata.get("mystnb", {})]
+    wanted = [
+        cell for cell in lab.source(page).cells if "figure" in cell.metadata.get("mystnb", {})
+    ]
     cells = copies[page.file].cells
     for old in wanted:
         about = old.metadata["mystnb"]["figure"]
@@ -169,12 +188,19 @@ def test_solutions_are_folded_and_nothing_else_is(copies, page):
 def test_text_behind_a_solution_is_not_folded_with_it():
     exercise = "```{exercise} A title\n:label: ex-trial\n*Routine.* Why?\n```\n"
     answer = "```{solution-start} ex-trial\n:class: dropdown\n```\n\nBecause."
-    cells = made(exercise + "\n" + answer, nbformat.v4.new_code_cell("1"), "```{solution-end}\n```\n\nOn it goes.")
+    cells = made(
+        exercise + "\n" + answer,
+        nbformat.v4.new_code_cell("1"),
+        "```{solution-end}\n```\n\nOn it goes.",
+    )
     notebook = nbformat.v4.new_notebook(cells=cells)
     assert [cell.source for cell in hidden(notebook)] == ["Because.", "1"]
     assert cells[0].source == "##### **Exercise 7.1** (A title)\n\n*Routine.* Why?"
     assert cells[0].id == "ex-trial"
-    assert [cell.source for cell in cells[1::3]] == ["###### Solution of Exercise 7.1", "###### End of the solution"]
+    assert [cell.source for cell in cells[1::3]] == [
+        "###### Solution of Exercise 7.1",
+        "###### End of the solution",
+    ]
 
 
 def test_boxes_notes_and_answers():
@@ -187,14 +213,14 @@ def test_boxes_notes_and_answers():
     assert cell.source == f"{lab.SMALL}\n\nThe paper has $\\mathbb{{E}}$.\n\n</div>"
     (cell,) = made("```{admonition} Mind $\\gamma$\n:class: dropdown tip\nText.\n```")
     assert cell.source == "<details><summary>Mind $\\gamma$</summary>\n\nText.\n\n</details>"
-    (cell,) = made("```{list-table}\n:header-rows: 1\n\n* - a\n  - b\n* - {math}`x`\n  - 2\n    and 3\n```")
+    (cell,) = made(
+        "```{list-table}\n:header-rows: 1\n\n* - a\n  - b\n* - {math}`x`\n  - 2\n    and 3\n```"
+    )
     assert cell.source == "| a | b |\n|---|---|\n| $x$ | 2 and 3 |"
 
 
 def test_lines_of_a_file():
-    text = (
-        "```{literalinclude} ../pyproject.toml\n:language: toml\n:start-at: [build-system]\n:end-before: [project]\n```"
-    )
+    text = "```{literalinclude} ../pyproject.toml\n:language: toml\n:start-at: [build-system]\n:end-before: [project]\n```"
     (cell,) = made(text)
     lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("\n\n[project]\n")[0]
     assert cell.source == f"```toml\n{lines}\n```"
@@ -203,7 +229,8 @@ def test_lines_of_a_file():
 def test_statements_and_equations_are_numbered_and_found():
     text = "```{prf:theorem} Half\n:label: thm-trial\n$$\nx = \\frac12\n$$ (eq-trial)\n\nand $$y = 1$$\n```\n\n"
     cells = made(
-        text + "```{prf:proof}\nBy {prf:ref}`thm-trial` and {eq}`eq-trial`.\n```\n", "Later, {ref}`so <thm-trial>`."
+        text + "```{prf:proof}\nBy {prf:ref}`thm-trial` and {eq}`eq-trial`.\n```\n",
+        "Later, {ref}`so <thm-trial>`.",
     )
     lead = "07_trial.ipynb#cell-id=thm-trial"
     assert cells[0].source.startswith(
@@ -214,7 +241,9 @@ def test_statements_and_equations_are_numbered_and_found():
 
 
 def test_citations_are_names_and_years():
-    (cell,) = made("See {cite}`yang2019gradient,sutton2018reinforcement` and {cite:t}`touati2018code`.")
+    (cell,) = made(
+        "See {cite}`yang2019gradient,sutton2018reinforcement` and {cite:t}`touati2018code`."
+    )
     text = re.sub(r"\]\([^ ]+ \"[^\"]+\"\)", "]", cell.source)
     assert text == "See ([Yang et al., 2019]; [Sutton and Barto, 2018]) and [Touati (2018)]."
 
@@ -225,9 +254,15 @@ def test_code_is_left_as_it_is():
 
 
 UNKNOWN = {
-    "See {eq}`eq-none`.": ("See `eq-none`.", "trial refers to eq-none, which is no label and no page"),
+    "See {eq}`eq-none`.": (
+        "See `eq-none`.",
+        "trial refers to eq-none, which is no label and no page",
+    ),
     "A {new}`role`.": ("A role.", "trial has the role new, which the copies do not know"),
-    "```{new}\ndirective\n```": ("directive", "trial has the directive new, which the copies do not know"),
+    "```{new}\ndirective\n```": (
+        "directive",
+        "trial has the directive new, which the copies do not know",
+    ),
 }
 
 
@@ -263,7 +298,9 @@ class Numbers(HTMLParser):
         if tag in self.VOID:
             return
         self.open.append(about.get("id"))
-        kinds = {"caption-number", "eqno", "section-number"} & set((about.get("class") or "").split())
+        kinds = {"caption-number", "eqno", "section-number"} & set(
+            (about.get("class") or "").split()
+        )
         if kinds:
             self.kind = (kinds.pop(), next(filter(None, reversed(self.open)), ""))
 
@@ -287,7 +324,11 @@ def test_numbers_are_those_of_the_html_edition(book, whole, copies):
         parser = Numbers()
         html = (book / f"{page.stem}.html").read_text(encoding="utf-8")
         parser.feed(html[html.index("<article") : html.index("</article")])
-        numbered = [(label, place) for label, place in whole.places.items() if place.page == page and place.number]
+        numbered = [
+            (label, place)
+            for label, place in whole.places.items()
+            if place.page == page and place.number
+        ]
         ours = {label.lower(): place.called for label, place in numbered if place.kind != "section"}
         assert ours == parser.numbers
         headings = [text for text in markdown(copies[page.file]) if re.match(r"##? \d", text)]
@@ -309,7 +350,10 @@ def test_a_reader_s_changes_are_kept(tmp_path):
         return nbformat.v4.new_notebook(cells=[cell, nbformat.v4.new_code_cell("1", id="b")])
 
     def there():
-        return {path.name: nbformat.read(path, as_version=4).cells[0].source for path in tmp_path.glob("*.ipynb")}
+        return {
+            path.name: nbformat.read(path, as_version=4).cells[0].source
+            for path in tmp_path.glob("*.ipynb")
+        }
 
     first = {"a.ipynb": notebook("one"), "b.ipynb": notebook("one"), "gone.ipynb": notebook("one")}
     assert lab.write(tmp_path, first) == []
@@ -343,7 +387,9 @@ def folder(tmp_path_factory, whole, copies):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("stem", ["mspbe_and_proposition_1", "policy_evaluation"])  # the second reads `../results`
+@pytest.mark.parametrize(
+    "stem", ["mspbe_and_proposition_1", "policy_evaluation"]
+)  # the second reads `../results`
 def test_a_copy_runs_from_top_to_bottom(folder, whole, copies, stem):
     page = whole.page(stem)
     notebook = nbformat.read(folder / page.file, as_version=4)
@@ -357,7 +403,9 @@ def test_a_copy_runs_from_top_to_bottom(folder, whole, copies, stem):
     client.execute()
 
     def printed(cells):
-        return [o.text for cell in cells for o in cell.get("outputs", []) if o.output_type == "stream"]
+        return [
+            o.text for cell in cells for o in cell.get("outputs", []) if o.output_type == "stream"
+        ]
 
     assert printed(notebook.cells) == printed(copies[page.file].cells) != []
 
@@ -373,7 +421,10 @@ def server(folder, tmp_path):
         port = free.getsockname()[1]
     word = secrets.token_hex(16)
     own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
-    own |= {"JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "workspaces"), "JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "s")}
+    own |= {
+        "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "workspaces"),
+        "JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "s"),
+    }
     own |= {"JUPYTER_CONFIG_PATH": str(folder / lab.CONFIG)}
     flags = ["--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"]
     command = [sys.executable, "-m", "jupyter", "lab", *flags, f"--IdentityProvider.token={word}"]
@@ -412,7 +463,9 @@ def test_what_jupyterlab_shows(folder, server, browser, whole, copies):
     assert re.search(r"\([A-Z][^()]*, (19|20)\d\d\)", text)  # somebody is cited
     assert notebook.locator("mjx-container").count() > 20
     assert notebook.locator("mjx-merror, [data-mjx-error]").count() == 0
-    solution = max(re.split(r"[$`*\n\[\]]", hidden(copies[chapter.file])[0].source), key=len).strip()  # plain words
+    solution = max(
+        re.split(r"[$`*\n\[\]]", hidden(copies[chapter.file])[0].source), key=len
+    ).strip()  # plain words
     assert solution not in notebook.inner_text()
     buttons.first.click()
     notebook.locator(".jp-RenderedMarkdown").get_by_text(solution).first.wait_for()

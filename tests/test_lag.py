@@ -37,7 +37,9 @@ def page():
 def in_the_browser(page, name, kind, setting):
     given = ", ".join(map(json.dumps, (kind, setting)))
     place = json.dumps(name)
-    found = page.eval(f"JSON.stringify(gqLag.run(F.step, F[{place}](), gqLag.START[{place}], {given}))")
+    found = page.eval(
+        f"JSON.stringify(gqLag.run(F.step, F[{place}](), gqLag.START[{place}], {given}))"
+    )
     return np.array(json.loads(found))
 
 
@@ -52,7 +54,9 @@ def by_the_library(name, kind, setting):
         if kind == "same":
             theta, omega, trace, _ = gq_step(theta, omega, trace, *line, beta=beta, **sizes)
         elif kind == "late":
-            theta, omega, trace, v, _ = gq_step_lagged(theta, omega, trace, v, *line, beta=beta, **sizes)
+            theta, omega, trace, v, _ = gq_step_lagged(
+                theta, omega, trace, v, *line, beta=beta, **sizes
+            )
         else:
             theta, trace, _ = semi_gradient_step(theta, trace, *line, **sizes)
         rows.append([*theta, *omega])
@@ -63,30 +67,41 @@ def by_the_library(name, kind, setting):
 @pytest.mark.parametrize("name", lag.LOGBOOKS)
 def test_the_browser_takes_the_librarys_steps(page, name, kind):
     for setting in SETTINGS:
-        found, expected = in_the_browser(page, name, kind, setting), by_the_library(name, kind, setting)
+        found, expected = (
+            in_the_browser(page, name, kind, setting),
+            by_the_library(name, kind, setting),
+        )
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 def test_the_two_readings_part_from_the_second_correction_on(page):
-    same, late = (in_the_browser(page, "two states", kind, SETTINGS[0]) for kind in ("same", "late"))
+    same, late = (
+        in_the_browser(page, "two states", kind, SETTINGS[0]) for kind in ("same", "late")
+    )
     np.testing.assert_array_equal(same[:2], late[:2])
     assert np.abs(same[2] - late[2]).max() > 0
 
 
 def test_recorded_values_are_met(page):
-    recorded = json.loads((ROOT / "tests" / "oracles" / "gq_traces.json").read_text(encoding="utf-8"))
+    recorded = json.loads(
+        (ROOT / "tests" / "oracles" / "gq_traces.json").read_text(encoding="utf-8")
+    )
     lines = recorded["gq_traces"]["trajectory"]
     assert "".join(line["a"][0] for line in lines) + lines[-1]["a_next"][0] == lag.WALK
     np.testing.assert_array_equal(lag.logbook("two states")[:, 2], [line["r"] for line in lines])
     end = in_the_browser(page, "two states", "same", SETTINGS[0])[-1]
-    np.testing.assert_allclose(end, [1.737829662617, -1.823386961563, -0.842661101236, -0.345216235677], atol=1e-11)
+    np.testing.assert_allclose(
+        end, [1.737829662617, -1.823386961563, -0.842661101236, -0.345216235677], atol=1e-11
+    )
 
 
 def test_the_machines_logbook_is_one_of_the_machine():
     log, mdp = lag.logbook("machine"), machine_mdp()
     assert log.shape == (60, 7)
     assert set(map(tuple, log[:, :2])) == set(map(tuple, log[:, 3:5])) == {(1.0, 0.0), (0.0, 1.0)}
-    np.testing.assert_array_equal(log[1:, :2], log[:-1, 3:5])  # what comes next is the next line's own
+    np.testing.assert_array_equal(
+        log[1:, :2], log[:-1, 3:5]
+    )  # what comes next is the next line's own
     for row in log:
         assert row[2] in mdp.rewards[:, int(row[1])]
     new = {(0, 3.0), (1, -1.0)}
@@ -116,7 +131,9 @@ def test_presets_and_caption():
 
 def test_the_script_is_small_starts_where_the_library_does_and_fetches_nothing(page):
     assert_small_and_alone("lag.js", lines=150)
-    assert json.loads(page.eval("JSON.stringify(gqLag.START)")) == {k: list(v) for k, v in lag.STARTS.items()}
+    assert json.loads(page.eval("JSON.stringify(gqLag.START)")) == {
+        k: list(v) for k, v in lag.STARTS.items()
+    }
 
 
 def test_a_notebook_gets_html_and_one_plain_sentence(monkeypatch):
@@ -140,7 +157,9 @@ def test_live_figure_shows_the_librarys_numbers(opened, preset):
     figure.locator("button", has_text=preset.label).first.click()
     given = preset.values
     eta = 10.0 ** (0.05 * round(np.log10(given["eta"]) / 0.05))  # the slider's own steps
-    setting = [given[name] for name in ("sigma", "lambda", "gamma", "alpha")] + [given["alpha"] * eta]
+    setting = [given[name] for name in ("sigma", "lambda", "gamma", "alpha")] + [
+        given["alpha"] * eta
+    ]
     for kind in ("same", "late", "none"):
         expected = by_the_library(preset.choice, kind, setting)[-1, :2]
         np.testing.assert_allclose(numbers(figure, kind), expected, rtol=6e-4, atol=1e-9)

@@ -15,12 +15,22 @@ from gqlib.learners.ensemble import semi_gradient_ensemble, trajectories
 from gqlib.learners.sigma import Schedule
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "gq_traces.json").read_text())["gq_traces"]
-PHI = {(1, "right"): [1.0, 0.0], (2, "right"): [2.0, 0.0], (1, "left"): [0.0, 1.0], (2, "left"): [0.0, 2.0]}
+PHI = {
+    (1, "right"): [1.0, 0.0],
+    (2, "right"): [2.0, 0.0],
+    (1, "left"): [0.0, 1.0],
+    (2, "left"): [0.0, 2.0],
+}
 
 
 def steps_of(record):
     """(k, θ, ω, e, δ) after every step of a recorded trajectory, by our updates."""
-    setting = {"sigma": record["sigma"], "lam": record["lambda"], "gamma": record["gamma"], "alpha": record["alpha"]}
+    setting = {
+        "sigma": record["sigma"],
+        "lam": record["lambda"],
+        "gamma": record["gamma"],
+        "alpha": record["alpha"],
+    }
     theta, omega, trace, v = np.array([2.0, 0.0]), np.zeros(2), np.zeros(2), np.zeros((2, 2))
     for k, step in enumerate(ORACLE["trajectory"], start=1):
         seen = (
@@ -32,7 +42,9 @@ def steps_of(record):
         if record["mode"] == "semi":
             theta, trace, delta = semi_gradient_step(theta, trace, *seen, **setting)
         elif record["mode"] == "equation":
-            theta, omega, trace, delta = gq_step(theta, omega, trace, *seen, beta=record["beta"], **setting)
+            theta, omega, trace, delta = gq_step(
+                theta, omega, trace, *seen, beta=record["beta"], **setting
+            )
         else:
             theta, omega, trace, v, delta = gq_step_lagged(
                 theta, omega, trace, v, *seen, beta=record["beta"], **setting
@@ -49,7 +61,9 @@ def test_recorded_traces_are_met_to_twelve_digits(record):
     for k, ours in steps_of(record):
         if k in expected:
             for name in set(expected[k]) - {"k"}:
-                np.testing.assert_allclose(ours[name], expected[k][name], rtol=1e-12, atol=1e-12, err_msg=f"{name} {k}")
+                np.testing.assert_allclose(
+                    ours[name], expected[k][name], rtol=1e-12, atol=1e-12, err_msg=f"{name} {k}"
+                )
                 compared += 1
     assert compared >= 3 * len(expected)
 
@@ -76,16 +90,22 @@ def test_a_gq_step_is_equations_25_and_26_with_the_matrix_v():
     e = gamma * lam * trace + phi
     delta = reward + gamma * (sigma * sampled + (1 - sigma) * expected) @ theta - phi @ theta
     v = np.outer((1 - sigma) * (expected - lam * sampled) + sigma * (1 - lam) * sampled, e)
-    got = gq_step(theta, omega, trace, phi, reward, sampled, expected, sigma=sigma, beta=beta, **SETTING)
+    got = gq_step(
+        theta, omega, trace, phi, reward, sampled, expected, sigma=sigma, beta=beta, **SETTING
+    )
     np.testing.assert_allclose(got[0], theta + alpha * (delta * e - gamma * v @ omega), rtol=1e-12)
-    np.testing.assert_allclose(got[1], omega + beta * (delta * e - np.outer(phi, phi) @ omega), rtol=1e-12)
+    np.testing.assert_allclose(
+        got[1], omega + beta * (delta * e - np.outer(phi, phi) @ omega), rtol=1e-12
+    )
     np.testing.assert_allclose(got[2], e, rtol=1e-15)
     assert got[3] == pytest.approx(delta, rel=1e-13)
 
 
 def test_without_a_correction_gq_is_the_semi_gradient_step():
     theta, _, trace, phi, reward, sampled, expected = random_step(2)
-    with_omega = gq_step(theta, np.zeros(5), trace, phi, reward, sampled, expected, sigma=0.4, beta=0.0, **SETTING)
+    with_omega = gq_step(
+        theta, np.zeros(5), trace, phi, reward, sampled, expected, sigma=0.4, beta=0.0, **SETTING
+    )
     without = semi_gradient_step(theta, trace, phi, reward, sampled, expected, sigma=0.4, **SETTING)
     np.testing.assert_array_equal(with_omega[0], without[0])
 
@@ -121,7 +141,16 @@ def test_steps_do_not_touch_their_arguments():
 def test_bad_settings_are_named(change, message):
     theta, omega, trace, phi, reward, sampled, expected = random_step(5)
     with pytest.raises(ValueError, match=message):
-        gq_step(theta, omega, trace, phi, reward, sampled, expected, **({"sigma": 0.5, "beta": 0.1} | SETTING | change))
+        gq_step(
+            theta,
+            omega,
+            trace,
+            phi,
+            reward,
+            sampled,
+            expected,
+            **({"sigma": 0.5, "beta": 0.1} | SETTING | change),
+        )
 
 
 def test_bad_vectors_are_named():
@@ -130,7 +159,17 @@ def test_bad_vectors_are_named():
         semi_gradient_step(theta, trace, phi, reward, sampled[:4], expected, sigma=0.5, **SETTING)
     with pytest.raises(ValueError, match=r"v has shape \(5,\)"):
         gq_step_lagged(
-            theta, omega, trace, theta, phi, reward, sampled, expected, sigma=0.5, beta=0.1, **SETTING
+            theta,
+            omega,
+            trace,
+            theta,
+            phi,
+            reward,
+            sampled,
+            expected,
+            sigma=0.5,
+            beta=0.1,
+            **SETTING,
         )
 
 
@@ -139,15 +178,25 @@ def test_the_ensemble_is_the_reference_step_run_by_run(reading):
     domain = two_state(0.9, reading, rewards=[[1.0, 0.0], [0.5, -1.0]])
     paths = trajectories(domain, 3, 60, np.random.default_rng(2))
     sigmas = [0.0, 0.3, 1.0]
-    got = semi_gradient_ensemble(paths, domain.theta0, sigmas, lam=0.8, gamma=0.9, alpha=0.05, every=20)
+    got = semi_gradient_ensemble(
+        paths, domain.theta0, sigmas, lam=0.8, gamma=0.9, alpha=0.05, every=20
+    )
     assert got.steps.tolist() == [0, 20, 40, 60]
     for i, sigma in enumerate(sigmas):
         for run, path in enumerate(paths):
             theta, trace = domain.theta0, np.zeros(2)
             for k in range(60):
                 theta, trace, _ = semi_gradient_step(
-                    theta, trace, path.phi[k], path.reward[k], path.phi_next[k], path.phi_next_expected[k],
-                    sigma=sigma, lam=0.8, gamma=0.9, alpha=0.05,
+                    theta,
+                    trace,
+                    path.phi[k],
+                    path.reward[k],
+                    path.phi_next[k],
+                    path.phi_next_expected[k],
+                    sigma=sigma,
+                    lam=0.8,
+                    gamma=0.9,
+                    alpha=0.05,
                 )
                 trace = trace * (not path.ends[k])
             np.testing.assert_allclose(got.theta[-1, i, run], theta, rtol=1e-12, atol=1e-14)
@@ -157,7 +206,9 @@ def test_the_ensemble_is_the_reference_step_run_by_run(reading):
 def test_a_diverged_run_is_counted_and_stays_where_it_left():
     domain = two_state(0.99, "bootstrap")
     paths = trajectories(domain, 4, 3000, np.random.default_rng(5))
-    got = semi_gradient_ensemble(paths, domain.theta0, [0.0], lam=0.99, gamma=0.99, alpha=0.1, every=1000, bound=1e4)
+    got = semi_gradient_ensemble(
+        paths, domain.theta0, [0.0], lam=0.99, gamma=0.99, alpha=0.1, every=1000, bound=1e4
+    )
     assert got.diverged.all()
     assert np.isfinite(got.theta).all()
     np.testing.assert_array_equal(got.theta[-1], got.theta[-2])
@@ -170,7 +221,9 @@ def test_a_run_of_the_ensemble_at_the_bound_goes_on_and_one_beyond_it_stays():
     rates = {"lam": 0.0, "gamma": 0.0, "alpha": 0.5}
     for bound, stays in ((0.875, 0.9375), (np.nextafter(0.875, 0.0), 0.875)):
         got = semi_gradient_ensemble([path], [0.0], [0.3], bound=bound, **rates)
-        assert got.theta[:, 0, 0, 0].tolist() == np.minimum(1.0 - 0.5 ** np.arange(7), stays).tolist()
+        assert (
+            got.theta[:, 0, 0, 0].tolist() == np.minimum(1.0 - 0.5 ** np.arange(7), stays).tolist()
+        )
         assert got.diverged.all()
     assert not semi_gradient_ensemble([path], [0.0], [0.3], bound=1.0, **rates).diverged.any()
 
@@ -180,7 +233,12 @@ def test_the_ensemble_refuses_paths_of_unequal_length():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=r"paths have lengths \[3, 4\]"):
         semi_gradient_ensemble(
-            [domain.trajectory(3, rng), domain.trajectory(4, rng)], domain.theta0, [0.0], lam=0.5, gamma=0.9, alpha=0.1
+            [domain.trajectory(3, rng), domain.trajectory(4, rng)],
+            domain.theta0,
+            [0.0],
+            lam=0.5,
+            gamma=0.9,
+            alpha=0.1,
         )
 
 
@@ -202,12 +260,39 @@ def test_a_step_that_overflows_is_refused_by_name():
             with pytest.raises(ValueError, match=r"^omega overflows"):
                 step(zero, zero, zero, *v, one, 1e10, zero, zero, alpha=0.0, beta=1e308, **setting)
         with pytest.raises(ValueError, match=r"^v overflows"):
-            gq_step_lagged(zero, zero, zero, [[0.0]], [1e200], 0.0, zero, [1e200], alpha=0.1, beta=0.1, **setting)
-        with pytest.raises(ValueError, match=r"^theta overflows"):  # where an infinite trace shows, even if α = 0
-            semi_gradient_step(zero, [1.7e308], [1.7e308], 0.0, zero, zero, alpha=0.0, sigma=0.0, lam=1.0, gamma=1.0)
+            gq_step_lagged(
+                zero,
+                zero,
+                zero,
+                [[0.0]],
+                [1e200],
+                0.0,
+                zero,
+                [1e200],
+                alpha=0.1,
+                beta=0.1,
+                **setting,
+            )
+        with pytest.raises(
+            ValueError, match=r"^theta overflows"
+        ):  # where an infinite trace shows, even if α = 0
+            semi_gradient_step(
+                zero,
+                [1.7e308],
+                [1.7e308],
+                0.0,
+                zero,
+                zero,
+                alpha=0.0,
+                sigma=0.0,
+                lam=1.0,
+                gamma=1.0,
+            )
 
 
-@pytest.mark.parametrize("schedule", [Schedule(0.5, noise=0.4), Schedule(0.5, noise=0.4, clipped=True, decay=0.9)])
+@pytest.mark.parametrize(
+    "schedule", [Schedule(0.5, noise=0.4), Schedule(0.5, noise=0.4, clipped=True, decay=0.9)]
+)
 def test_a_schedule_gives_the_same_sigma_step_by_step_and_at_once(schedule):
     draws, ends = np.random.default_rng(7).standard_normal(50), np.arange(50) % 7 == 6
     means = schedule.means(ends)
@@ -225,9 +310,13 @@ def test_many_steps_at_once_are_the_single_steps_to_the_bit(sigma, broken):
     theta, omega, trace = rng.standard_normal((3, d))
     rates = {"sigma": sigma, "lam": 0.9, "gamma": 0.95, "alpha": 0.02, "beta": 0.01}
     seen = (phi, reward, phi_next, expected)
-    thetas, last_omega, last_trace, deltas = gq_steps(theta, omega, trace, *seen, ends if broken else None, **rates)
+    thetas, last_omega, last_trace, deltas = gq_steps(
+        theta, omega, trace, *seen, ends if broken else None, **rates
+    )
     for k in range(steps):
-        theta, omega, trace, delta = gq_step(theta, omega, trace, *(part[k] for part in seen), **rates)
+        theta, omega, trace, delta = gq_step(
+            theta, omega, trace, *(part[k] for part in seen), **rates
+        )
         np.testing.assert_array_equal(thetas[k], theta)
         assert deltas[k] == delta
         if broken and ends[k]:

@@ -31,16 +31,23 @@ from gqlib.stability import spectral_abscissa
 LIVE = ROOT / "book" / "live"
 HTML = ROOT / "_build" / "html"
 ALL = bool(os.environ.get("GQ_LIVE_ALL"))
-whole = pytest.mark.skipif(not ALL, reason="every day one chapter runs from a file: make test-live runs the whole")
+whole = pytest.mark.skipif(
+    not ALL, reason="every day one chapter runs from a file: make test-live runs the whole"
+)
 packed = pytest.mark.skipif(
-    not (HTML / "_live" / "page.js").is_file(), reason="the files that run cells in a page are not there: make live"
+    not (HTML / "_live" / "page.js").is_file(),
+    reason="the files that run cells in a page are not there: make live",
 )
 FIREFOX = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 needs_firefox = pytest.mark.skipif(
     FIREFOX is None, reason="no Firefox on the PATH: install the system's package 'firefox-esr'"
 )
 FIRST = "instability"
-KINDS = {"left out": {"cannot", "minutes"}, "with fewer runs": {"here"}, "follows from fewer runs": {"follows"}}
+KINDS = {
+    "left out": {"cannot", "minutes"},
+    "with fewer runs": {"here"},
+    "follows from fewer runs": {"follows"},
+}
 SLOW = 20  # seconds after which a test tells of a cell
 PATIENCE = 1000 * 60 * 60  # milliseconds: no verdict on speed, since the machine may be busy
 
@@ -65,7 +72,11 @@ def kernel(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "__main__", type(sys)("__main__"))
     monkeypatch.setitem(sys.modules, "gq_pretty", importlib.import_module("IPython.lib.pretty"))
     needs = tmp_path / "needs.json"
-    needs.write_text(json.dumps({"sympy": ["sympy"], "gqlib": [], "gqlib.symbolic": ["sympy"], "xarray": ["xarray"]}))
+    needs.write_text(
+        json.dumps(
+            {"sympy": ["sympy"], "gqlib": [], "gqlib.symbolic": ["sympy"], "xarray": ["xarray"]}
+        )
+    )
     monkeypatch.setattr(loaded, "NEEDS", str(needs))
     loaded.post = lambda text: sent.append(json.loads(text))
     loaded.sent = sent
@@ -111,7 +122,9 @@ def test_a_loop_that_prints_on_and_on_does_not_drown_the_page(kernel):
     assert 200_000 < len(text) < 200_100
     assert 100 < len(kernel.sent) < 300  # a message for each line would be 34,000
     kernel.sent.clear()
-    assert kernel.run("print('x' * 199_998)\nprint()\nprint('more')\nprint('yet more')", "<cell 2>")  # counted anew
+    assert kernel.run(
+        "print('x' * 199_998)\nprint()\nprint('more')\nprint('yet more')", "<cell 2>"
+    )  # counted anew
     assert [one["text"] for one in kernel.sent] == ["x" * 199_998 + "\n", "\n", told]
 
 
@@ -120,8 +133,14 @@ def test_values_are_shown_in_the_forms_they_offer(kernel):
     assert kernel.run("import sympy as sp\nsp.Symbol('gamma') / 2", "<cell 1>")
     latex = kernel.sent[1]["data"]
     assert latex == {"text/latex": r"$\displaystyle \frac{\gamma}{2}$", "text/plain": "gamma/2"}
-    assert kernel.run("from gqlib.edition.scorecard import Block\nBlock('<p>one</p>', 'one')", "<cell 2>")
-    forms = {"text/html": "<p>one</p>", "text/markdown": "one", "text/plain": "<a part of the scorecard>"}
+    assert kernel.run(
+        "from gqlib.edition.scorecard import Block\nBlock('<p>one</p>', 'one')", "<cell 2>"
+    )
+    forms = {
+        "text/html": "<p>one</p>",
+        "text/markdown": "one",
+        "text/plain": "<a part of the scorecard>",
+    }
     assert kernel.sent[2]["data"] == forms
 
 
@@ -169,7 +188,9 @@ def test_an_answer_is_held_to_the_asserts_of_the_solution(kernel, answer, verdic
     assert found["verdict"] == verdict
     assert found.get("left", ["help"]) == ["help"]
     assert verdict != "wrong" or found["failed"] == "assert half * 2 == total and help == 3"
-    assert all(one["output_type"] == "error" for one in kernel.sent)  # what the solution prints is not given away
+    assert all(
+        one["output_type"] == "error" for one in kernel.sent
+    )  # what the solution prints is not given away
     assert not hasattr(sys.modules["__main__"], "half")  # an answer leaves the chapter as it was
 
 
@@ -192,7 +213,9 @@ def test_without_an_assert_about_a_name_both_are_shown(kernel):
 def test_a_cell_that_cannot_run_in_a_page_says_why(kernel):
     assert kernel.cannot("import numpy as np\nfrom gqlib import FiniteMDP") is None
     assert kernel.cannot("x = (") is None
-    assert kernel.cannot("from distributed import Client").startswith("it imports distributed: it starts a cluster")
+    assert kernel.cannot("from distributed import Client").startswith(
+        "it imports distributed: it starts a cluster"
+    )
     with pytest.raises(OSError, match="one process"):
         kernel.without_processes().SemLock(1)
 
@@ -202,8 +225,14 @@ def test_a_cell_that_cannot_run_in_a_page_says_why(kernel):
 
 def test_npm_packages_are_pinned_by_their_hashes_and_name_no_host():
     packages = json.loads((LIVE / "package-lock.json").read_text())["packages"]
-    assert {"node_modules/pyodide", "node_modules/@codemirror/view", "node_modules/esbuild"} <= set(packages)
-    assert [name for name, one in packages.items() if name and not one.get("integrity", "").startswith("sha512-")] == []
+    assert {"node_modules/pyodide", "node_modules/@codemirror/view", "node_modules/esbuild"} <= set(
+        packages
+    )
+    assert [
+        name
+        for name, one in packages.items()
+        if name and not one.get("integrity", "").startswith("sha512-")
+    ] == []
     assert not any("resolved" in one for one in packages.values())
 
 
@@ -236,7 +265,9 @@ def test_without_network_the_packer_says_what_to_do(tmp_path):
     assert done.stderr.startswith("make live: npm is not installed")
     assert "Traceback" not in done.stderr
     assert (tmp_path / "_static" / "live_start.js").read_text() == "empty"
-    done = subprocess.run([*command[:2], "--html", tmp_path / "none"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command[:2], "--html", tmp_path / "none"], capture_output=True, text=True, check=False
+    )
     assert "there is no book" in done.stderr
 
 
@@ -253,7 +284,9 @@ def test_modules_need_what_they_import():
 def test_a_chapter_keeps_its_cells_and_what_the_page_has_rendered():
     cells = pack.chapter(ROOT / "book" / "paper_index.ipynb")["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
-    assert [cell["source"] for cell in code] == ["".join(cell["source"]) for cell in record("paper_index")]
+    assert [cell["source"] for cell in code] == [
+        "".join(cell["source"]) for cell in record("paper_index")
+    ]
     tables = [text for cell in code for text in cell["rendered"]]
     assert tables
     assert all("|" in text for text in tables)
@@ -261,7 +294,9 @@ def test_a_chapter_keeps_its_cells_and_what_the_page_has_rendered():
 
 def test_a_page_with_cells_has_a_place_for_the_button_and_others_have_none():
     cells = module(ROOT / "book" / "_ext" / "live_cells.py")
-    first = '<section id="one"><h1>One</h1><p>A question.</p><div class="cell tag_remove-input"></div>'
+    first = (
+        '<section id="one"><h1>One</h1><p>A question.</p><div class="cell tag_remove-input"></div>'
+    )
     code = '<div class="cell docutils"><div class="cell_input docutils container"></div></div>'
     line = cells.LINE.format(name="instability")
     assert line.startswith('<p id="gq-live" class="gq-live-line" data-chapter="instability">')
@@ -282,12 +317,18 @@ def test_a_cell_that_takes_minutes_runs_with_less_or_is_left_out(monkeypatch):
 
 
 def test_a_cell_says_that_it_works_on_what_fewer_runs_gave():
-    cells = [cell for cell in pack.chapter(ROOT / "book" / "use_it.ipynb")["cells"] if cell["cell_type"] == "code"]
+    cells = [
+        cell
+        for cell in pack.chapter(ROOT / "book" / "use_it.ipynb")["cells"]
+        if cell["cell_type"] == "code"
+    ]
     marked = {"here": {"agents"}, "follows": {"agents", "played", "lengths"}}
     for key, names in marked.items():
         (one, *_) = [cell for cell in cells if key in cell]
         assert names & set.union(*pack.follow.taken_and_given(one["source"]))
-    assert not any("follows" in cell for cell in pack.chapter(ROOT / "book" / "index.ipynb")["cells"])
+    assert not any(
+        "follows" in cell for cell in pack.chapter(ROOT / "book" / "index.ipynb")["cells"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -309,13 +350,19 @@ def test_what_was_changed_changes_what_follows_from_it_until_it_is_defined_anew(
     sources = ["x = 1", "y = 2", "z = x", "print(y)", "print(z)", "x = 3", "print(x)", "print(z)"]
     assert pack.follow.following(sources, {0: "x = 2"}) == [2, 4, 7]
     assert pack.follow.following(sources, {0: "x = 1"}) == pack.follow.following(sources, {}) == []
-    assert pack.follow.following(["x = 1\ny = 2\nz = x", "y", "z"], {0: "x = 3\ny = 2\nz = x"}) == [2]
+    assert pack.follow.following(["x = 1\ny = 2\nz = x", "y", "z"], {0: "x = 3\ny = 2\nz = x"}) == [
+        2
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(pack.fewer()))
 def test_no_cell_needs_what_is_left_out(name):
-    cells = [cell for cell in pack.chapter(ROOT / "book" / f"{name}.ipynb")["cells"] if cell["cell_type"] == "code"]
+    cells = [
+        cell
+        for cell in pack.chapter(ROOT / "book" / f"{name}.ipynb")["cells"]
+        if cell["cell_type"] == "code"
+    ]
     left = {at: "" for at, cell in enumerate(cells) if KINDS["left out"] & set(cell)}
     assert pack.follow.following([cell["source"] for cell in cells], left) == []
 
@@ -346,7 +393,9 @@ def test_the_size_on_the_button_is_that_of_the_files():
     known = pack.needs()
     for name, told in manifest["chapters"].items():
         groups = set().union(*(pack.kernel.groups(source(cell), known) for cell in record(name)))
-        files = {*always, f"chapter-{name}"}.union(*(manifest["groups"][group]["files"] for group in groups))
+        files = {*always, f"chapter-{name}"}.union(
+            *(manifest["groups"][group]["files"] for group in groups)
+        )
         assert told["megabytes"] == round(sum(map(size, files)) / 1e6), name
 
 
@@ -354,7 +403,9 @@ def test_the_size_on_the_button_is_that_of_the_files():
 
 patient = pytest.mark.timeout(PATIENCE / 1000)
 DIGEST = re.compile(r"(?<=artists), drawn as [0-9a-f]{12}$")
-TOLD = re.compile(r"^\w+: \d+ of \d+ .* to go\n", re.MULTILINE)  # progress: how much depends on the machine
+TOLD = re.compile(
+    r"^\w+: \d+ of \d+ .* to go\n", re.MULTILINE
+)  # progress: how much depends on the machine
 
 
 def compared(outputs):
@@ -374,14 +425,18 @@ def compared(outputs):
         elif output["output_type"] == "error":
             found.append(("error", output["ename"], output["evalue"]))
         else:
-            shown = {form: "".join(output["data"][form]) for form in forms if form in output["data"]}
+            shown = {
+                form: "".join(output["data"][form]) for form in forms if form in output["data"]
+            }
             found.append({form: DIGEST.sub("", text) for form, text in shown.items()})
     return found
 
 
 def without_sample(found):
     """What is left of outputs if nothing is said of stored runs that were recomputed."""
-    return re.sub(r"\d+ (numbers|scores)", "", "".join(text for name, text in found if name != "stderr"))
+    return re.sub(
+        r"\d+ (numbers|scores)", "", "".join(text for name, text in found if name != "stderr")
+    )
 
 
 def record(name):
@@ -427,7 +482,9 @@ class Tab:
         return self.evaluate(f"gqLive.chapter.runCell(gqLive.chapter.cells[{number - 1}])")
 
     def write(self, number, text):
-        self.evaluate(f"gqLive.chapter.cells[{number - 1}].editor.replace({json.dumps(text)}) ?? null")
+        self.evaluate(
+            f"gqLive.chapter.cells[{number - 1}].editor.replace({json.dumps(text)}) ?? null"
+        )
 
     def text(self, number):
         return self.evaluate(f"gqLive.chapter.cells[{number - 1}].text()")
@@ -497,7 +554,15 @@ class Firefox(Tab):
 
     def __init__(self, profile, own=("file:",)):
         websocket = pytest.importorskip("websocket")
-        command = [FIREFOX, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"]
+        command = [
+            FIREFOX,
+            "--headless",
+            "--no-remote",
+            "--profile",
+            profile,
+            "--remote-debugging-port",
+            "0",
+        ]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             if "WebDriver BiDi listening on" in line:
@@ -505,7 +570,9 @@ class Firefox(Tab):
                 break
         # Firefox writes on, and would wait for somebody to read it.
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
-        self.socket = websocket.create_connection(f"{address}/session", timeout=PATIENCE / 1000, suppress_origin=True)
+        self.socket = websocket.create_connection(
+            f"{address}/session", timeout=PATIENCE / 1000, suppress_origin=True
+        )
         self.asked, self.errors, self.outside = 0, [], []
         self.own = (*own, "data:", "blob:", "about:", "moz-extension:", "chrome:", "resource:")
         self.ask("session.new", capabilities={})
@@ -554,14 +621,19 @@ class Firefox(Tab):
 def chromium():
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser
         browser.close()
 
 
 @pytest.fixture(params=["desk"])
 def context(chromium, request):
-    sizes = {"desk": {"viewport": DESK}, "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True}}
+    sizes = {
+        "desk": {"viewport": DESK},
+        "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True},
+    }
     made = chromium.new_context(**sizes[request.param])
     made.set_default_timeout(PATIENCE)
     yield made
@@ -605,7 +677,9 @@ class Server(http.server.SimpleHTTPRequestHandler):
 def served():
     """The address of the book on a server of this machine."""
     Server.sent.clear()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Server, directory=str(HTML)))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Server, directory=str(HTML))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -613,7 +687,9 @@ def served():
 
 def measured(name, processor, clock):
     """Say how long the first result took; with GQ_LIVE_MEASURE set, this is what the button will say."""
-    print(f"{name}: first result after {processor:.1f} s of the processor, {clock:.1f} s by the clock")
+    print(
+        f"{name}: first result after {processor:.1f} s of the processor, {clock:.1f} s by the clock"
+    )
     if os.environ.get("GQ_LIVE_MEASURE"):
         path = LIVE / "seconds.json"
         kept = json.loads(path.read_text(encoding="utf-8"))
@@ -668,19 +744,25 @@ def make_mistakes(tab, number):
     tab.run(number)
     assert tab.shown(number).strip() == "again 2"
     tab.write(number, "while True: pass")
-    tab.evaluate(f"void gqLive.chapter.runCell(gqLive.chapter.cells[{number - 1}]).then(() => (window.ended = true))")
+    tab.evaluate(
+        f"void gqLive.chapter.runCell(gqLive.chapter.cells[{number - 1}]).then(() => (window.ended = true))"
+    )
     tab.until(f"gqLive.chapter.cells[{number - 1}].state.textContent.startsWith('running')")
     tab.evaluate("void gqLive.chapter.runAll().then((good) => (window.waited = good))")
     tab.evaluate("gqLive.chapter.stopping.click()")
     tab.until("window.ended && window.waited === false")  # what waits is stopped, too
     assert tab.state(number) == "stopped"
     assert "starts afresh" in tab.status()
-    tab.evaluate(f"gqLive.chapter.cells[{number - 1}].reset() ?? null")  # or the loop would run again with what follows
+    tab.evaluate(
+        f"gqLive.chapter.cells[{number - 1}].reset() ?? null"
+    )  # or the loop would run again with what follows
 
 
 def answer_exercise(tab):
     """The first exercise whose solution asserts something that a number is: right, wrong, and nothing given."""
-    at = tab.evaluate("gqLive.chapter.answers.findIndex((one) => /asserts something about/.test(one.hint.textContent))")
+    at = tab.evaluate(
+        "gqLive.chapter.answers.findIndex((one) => /asserts something about/.test(one.hint.textContent))"
+    )
     answer = f"gqLive.chapter.answers[{at}]"
     solution = tab.evaluate(f"{answer}.solution")
     wanted = tab.evaluate(f"{answer}.hint.textContent").rpartition(": ")[2].rstrip(".").split(", ")
@@ -744,7 +826,9 @@ def test_from_a_stick_one_button_and_another_gamma(context):
     megabytes, _ = map(int, re.findall(r"(\d+) (?:MB|seconds)", note))
     own = {"page.js", f"chapter-{FIRST}.js"}
     assert own < tab.read  # what was read so far is no more than the button says
-    assert sum((HTML / "_live" / name).stat().st_size for name in tab.read) <= 1e6 * (megabytes + 0.5)
+    assert sum((HTML / "_live" / name).stat().st_size for name in tab.read) <= 1e6 * (
+        megabytes + 0.5
+    )
     tab.close()
 
 
@@ -764,7 +848,9 @@ def test_everything_a_reader_does_in_chromium_from_a_file(context):
 @needs_browser
 @packed
 @whole
-def test_everything_a_reader_does_in_chromium_from_a_server_which_sends_python_once(chromium, served, tmp_path):
+def test_everything_a_reader_does_in_chromium_from_a_server_which_sends_python_once(
+    chromium, served, tmp_path
+):
     # With a profile, as readers have; without one, as in a private window, scipy's 21 MB are too much for the cache.
     context = chromium.browser_type.launch_persistent_context(
         tmp_path, executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], viewport=DESK
@@ -818,24 +904,34 @@ def test_with_the_keyboard_alone_and_on_a_phone(context):
     number = one_that(FIRST, lambda cell: "hide-input" not in cell["metadata"].get("tags", ()))
     tab.evaluate(f"gqLive.chapter.cells[{number - 1}].bar.querySelector('button').focus()")
     keys.press("Shift+Tab")  # into the editor before it
-    assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == f"Code of cell {number}"
+    assert (
+        tab.evaluate("document.activeElement.getAttribute('aria-label')")
+        == f"Code of cell {number}"
+    )
     keys.press("Control+a")
     keys.type("print(6 * 7)")
     keys.press("Control+Enter")
     tab.until(f"gqLive.chapter.cells[{number - 1}].output.innerText.includes('42')")
     keys.press("Tab")  # leaves the editor, as it leaves every other field
     assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == f"Run cell {number}"
-    assert tab.evaluate("document.querySelector('.gq-live-status').getAttribute('role')") == "status"
+    assert (
+        tab.evaluate("document.querySelector('.gq-live-status').getAttribute('role')") == "status"
+    )
     assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     parts = ".gq-live-bar button, .gq-live-tools button, .cm-content"
-    assert tab.evaluate(f"[...document.querySelectorAll('{parts}')].every((one) => one.getAttribute('aria-label'))")
+    assert tab.evaluate(
+        f"[...document.querySelectorAll('{parts}')].every((one) => one.getAttribute('aria-label'))"
+    )
     folded = one_that(FIRST, lambda cell: "hide-input" in cell["metadata"].get("tags", ()))
     tab.write(folded, "1 / 0")
     tab.run(folded)
     assert tab.evaluate(f"gqLive.chapter.cells[{folded - 1}].place.querySelector('details').open")
     tab.page.add_style_tag(content=NO_MOTION)
     # Without figures: those that the book has printed are not the business of this test.
-    where = {"include": [[".gq-live-bar"], ["div.cell"], [".gq-live-answer"]], "exclude": [[".gq-figure"]]}
+    where = {
+        "include": [[".gq-live-bar"], ["div.cell"], [".gq-live-answer"]],
+        "exclude": [[".gq-figure"]],
+    }
     for theme in THEMES:
         tab.page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
         found = axe.run(tab.page, context=where, options={"preload": False})
@@ -858,13 +954,19 @@ def test_every_chapter_prints_what_its_record_has(context, name):
     tab.open(page_of(name))
     tab.run(one_that(name, lambda cell: cell["outputs"]))
     measured(name, tab.processor_seconds(), tab.evaluate("gqLive.chapter.first / 1000"))
-    made = [cell for cell in pack.chapter(ROOT / "book" / f"{name}.ipynb")["cells"] if cell["cell_type"] == "code"]
+    made = [
+        cell
+        for cell in pack.chapter(ROOT / "book" / f"{name}.ipynb")["cells"]
+        if cell["cell_type"] == "code"
+    ]
     found, seen = [], collections.Counter()
     for number, (cell, page) in enumerate(zip(cells, made, strict=True), 1):
         outputs, record_has = tab.all_of(number), compared(cell["outputs"])
         kind = next((kind for kind, keys in KINDS.items() if keys & set(page)), "as in the book")
         same = outputs is not None and compared(outputs) == record_has
-        if outputs and "verify_sample(" in source(cell):  # it recomputes nothing in a page, and warns
+        if outputs and "verify_sample(" in source(
+            cell
+        ):  # it recomputes nothing in a page, and warns
             same = without_sample(compared(outputs)) == without_sample(record_has)
         seen[kind] += 1
         seen["printed as in the record"] += same and bool(cell["outputs"])
@@ -888,5 +990,7 @@ def test_every_change_for_the_page_is_of_one_cell():
     for name, changes in pack.fewer().items():
         cells = [source(cell) for cell in record(name)]
         for change in changes:
-            (cell,) = [text for text in cells if change["in"] in text] or pytest.fail(f"{name}: {change['in']}")
+            (cell,) = [text for text in cells if change["in"] in text] or pytest.fail(
+                f"{name}: {change['in']}"
+            )
             assert all(text in cell for text in change.get("replace", ())), (name, change)

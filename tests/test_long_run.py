@@ -45,11 +45,15 @@ def by_lags(c, theta):
     first, second = moments(c)
     fade = GAMMA * LAM * c[:, None, None]
     error = CHAIN * ((REWARDS - PHI @ theta)[:, None] + GAMMA * BOOTSTRAP @ theta)
-    both = fade * np.einsum("ij,iab->jab", error, second) + np.einsum("ij,ia,jb->jab", error, first, PHI)
+    both = fade * np.einsum("ij,iab->jab", error, second) + np.einsum(
+        "ij,ia,jb->jab", error, first, PHI
+    )
     one, lagged = np.einsum("ij,ia->ja", error, first), np.zeros((2, 2))
     for _ in range(400):
         lagged += np.einsum("jab,j->ab", both, error.sum(axis=1))
-        both = fade * np.einsum("ij,iab->jab", CHAIN, both) + np.einsum("ij,ia,jb->jab", CHAIN, one, PHI)
+        both = fade * np.einsum("ij,iab->jab", CHAIN, both) + np.einsum(
+            "ij,ia,jb->jab", CHAIN, one, PHI
+        )
         one = CHAIN.T @ one
     squares = np.divide(error**2, CHAIN, out=np.zeros((3, 3)), where=CHAIN > 0.0)
     return np.einsum("ij,iab->ab", squares, second) + lagged + lagged.T
@@ -60,7 +64,9 @@ def test_it_is_the_sum_over_lags(c):
     weights = np.ones(3) if c is None else np.array(c)
     theta = fixed_point(weights)
     exact = by_lags(weights, theta)
-    np.testing.assert_allclose(long_run_covariance(problem(), BOOTSTRAP, theta, LAM, c), exact, rtol=1e-9)
+    np.testing.assert_allclose(
+        long_run_covariance(problem(), BOOTSTRAP, theta, LAM, c), exact, rtol=1e-9
+    )
     assert np.linalg.eigvalsh(exact).min() > 1e-3
 
 
@@ -79,14 +85,19 @@ def test_it_scales_with_rewards_squared_and_with_the_mass_of_xi():
 def test_a_fixed_point_is_held_to_half_the_digits_in_any_units(factor):
     theta = fixed_point(np.ones(3), factor)
     long_run_covariance(problem(factor), BOOTSTRAP, theta * (1.0 + 1e-10), LAM)
-    with pytest.raises(ValueError, match=r"^theta leaves a mean step of size [\d.e+-]+; it should be the fixed point$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^theta leaves a mean step of size [\d.e+-]+; it should be the fixed point$",
+    ):
         long_run_covariance(problem(factor), BOOTSTRAP, theta * (1.0 + 1e-6), LAM)
 
 
 def test_a_mean_step_is_told_by_its_largest_entry():
     """One index: φ = (3, 0), r = 2, θ = 0, so E[δe] is (6, 0)."""
     p = PredictionProblem([[3.0, 0.0]], [[1.0]], [[1.0]], [2.0], [1.0], 0.5)
-    with pytest.raises(ValueError, match=r"^theta leaves a mean step of size 6; it should be the fixed point$"):
+    with pytest.raises(
+        ValueError, match=r"^theta leaves a mean step of size 6; it should be the fixed point$"
+    ):
         long_run_covariance(p, [[0.0, 0.0]], [0.0, 0.0], 0.0)
 
 
@@ -104,7 +115,9 @@ def test_a_chain_that_ends_or_a_trace_that_is_cut_is_refused():
     ends = [[0.0, 0.5], [0.5, 0.0]]
     for p in (
         PredictionProblem([[1.0], [2.0]], ends, ends, [1.0, 0.0], [0.5, 0.5], 0.9),
-        PredictionProblem([[1.0], [2.0]], SWAP, SWAP, [1.0, 0.0], [0.5, 0.5], 0.9, p_trace=np.zeros((2, 2))),
+        PredictionProblem(
+            [[1.0], [2.0]], SWAP, SWAP, [1.0, 0.0], [0.5, 0.5], 0.9, p_trace=np.zeros((2, 2))
+        ),
     ):
         with pytest.raises(ValueError, match=told):
             long_run_covariance(p, [[1.0], [2.0]], [0.0], 0.5)
@@ -117,7 +130,9 @@ def test_the_error_weighs_the_covariance_of_theta_with_m():
     noise = np.array([[4.0, 1.0, 9.0], [1.0, 6.0, 9.0], [9.0, 9.0, 99.0]])
     drift = np.diag([-1.0, -3.0, -7.0])
     assert stationary_error(p, drift, noise) == pytest.approx(5.0 * 2.0 - 0.25 + 2.5 * 1.0)
-    assert stationary_error(p, -0.5 * np.eye(2), noise[:2, :2]) == pytest.approx(5.0 * 4.0 - 1.0 + 2.5 * 6.0)
+    assert stationary_error(p, -0.5 * np.eye(2), noise[:2, :2]) == pytest.approx(
+        5.0 * 4.0 - 1.0 + 2.5 * 6.0
+    )
     turning = np.array([[-1.0, 3.0], [-0.5, -2.0]])
     spread = np.array([[2.0, 0.3], [0.3, 1.0]])
     right = -(turning @ spread + spread @ turning.T)
@@ -126,14 +141,20 @@ def test_the_error_weighs_the_covariance_of_theta_with_m():
 
 def test_what_has_no_stationary_error_is_refused():
     p = random_problem(np.random.default_rng(0), 2, 2, 2)
-    with pytest.raises(ValueError, match=r"^drift is not Hurwitz; the mean iteration should be stable$"):
+    with pytest.raises(
+        ValueError, match=r"^drift is not Hurwitz; the mean iteration should be stable$"
+    ):
         stationary_error(p, np.diag([-1.0, 0.0]), np.eye(2))
     told = r"^drift has eigenvalues that are zero to rounding; they should be negative$"
     with pytest.raises(ValueError, match=told):
         stationary_error(p, np.diag([-1.0, -1e-30]), np.eye(2))
-    with pytest.raises(ValueError, match=r"^drift has shape \(2, 3\); it should have shape \(2, 2\)$"):
+    with pytest.raises(
+        ValueError, match=r"^drift has shape \(2, 3\); it should have shape \(2, 2\)$"
+    ):
         stationary_error(p, np.ones((2, 3)), np.eye(2))
-    with pytest.raises(ValueError, match=r"^noise has shape \(3, 3\); it should have shape \(2, 2\)$"):
+    with pytest.raises(
+        ValueError, match=r"^noise has shape \(3, 3\); it should have shape \(2, 2\)$"
+    ):
         stationary_error(p, -np.eye(2), np.eye(3))
 
 
@@ -150,10 +171,18 @@ def test_arguments_are_refused_by_name():
     p = two_state(0.9).problem
     for changes, message in (
         ({"problem": None}, r"^problem is None; it should be a PredictionProblem$"),
-        ({"bootstrap": np.ones((3, 2))}, r"^bootstrap has shape \(3, 2\); it should have shape \(4, 2\)$"),
+        (
+            {"bootstrap": np.ones((3, 2))},
+            r"^bootstrap has shape \(3, 2\); it should have shape \(4, 2\)$",
+        ),
         ({"theta": np.ones(3)}, r"^theta has shape \(3,\); it should have shape \(2,\)$"),
         ({"lam": 1.5}, r"^lam is 1\.5; it should be in \[0, 1\]$"),
         ({"c": np.ones(3)}, r"^c has shape \(3,\); it should have shape \(4,\)$"),
     ):
         with pytest.raises(ValueError, match=message):
-            long_run_covariance(**({"problem": p, "bootstrap": p.features, "theta": np.zeros(2), "lam": 0.5} | changes))
+            long_run_covariance(
+                **(
+                    {"problem": p, "bootstrap": p.features, "theta": np.zeros(2), "lam": 0.5}
+                    | changes
+                )
+            )

@@ -17,10 +17,14 @@ from gqlib.edition.figures import BLACK, BLUE, ORANGE, RED, SKY
 matplotlib.use("Agg")
 
 DRAWINGS = {
-    "credit": lambda axes: backups.draw_credit(axes, ["new", "worn", "broken", "new"], [-3.0, 4.0, 2.0], 0.5),
+    "credit": lambda axes: backups.draw_credit(
+        axes, ["new", "worn", "broken", "new"], [-3.0, 4.0, 2.0], 0.5
+    ),
     "backups": lambda axes: backups.draw_backups(axes, 0.25, 0.5),
     "machine": drawings.draw_machine,
-    "backup": lambda axes: drawings.draw_backup(axes, 0.3, [0.2, 0.8], 0, names=["pair", "state", "a", "b"]),
+    "backup": lambda axes: drawings.draw_backup(
+        axes, 0.3, [0.2, 0.8], 0, names=["pair", "state", "a", "b"]
+    ),
     "star": drawings.draw_star,
     "chain": drawings.draw_chain,
     "cart": drawings.draw_cart_pole,
@@ -48,14 +52,21 @@ def words(axes):
 
 def style(axes, text):
     """Alignment and size of the words that read so; all of them must agree."""
-    (found,) = {(one.get_ha(), one.get_va(), one.get_fontsize()) for one in axes.texts if one.get_text() == text}
+    (found,) = {
+        (one.get_ha(), one.get_va(), one.get_fontsize())
+        for one in axes.texts
+        if one.get_text() == text
+    }
     return found
 
 
 def boxes(axes):
     """Words in a box: their outline, filling and order."""
     return {
-        text.get_text(): (to_hex(text.get_bbox_patch().get_facecolor()), to_hex(text.get_bbox_patch().get_edgecolor()))
+        text.get_text(): (
+            to_hex(text.get_bbox_patch().get_facecolor()),
+            to_hex(text.get_bbox_patch().get_edgecolor()),
+        )
         for text in axes.texts
         if text.get_bbox_patch() is not None
     }
@@ -69,7 +80,9 @@ def arrows(axes):
         if patch is not None:
             assert isinstance(patch.get_arrowstyle(), ArrowStyle.get_styles()["-|>"])
             free = (patch.shrinkA, patch.shrinkB)
-            found.append((one.xyann, one.xy, to_hex(patch.get_edgecolor()), patch.get_linewidth(), free))
+            found.append(
+                (one.xyann, one.xy, to_hex(patch.get_edgecolor()), patch.get_linewidth(), free)
+            )
     return found
 
 
@@ -93,11 +106,17 @@ def test_a_drawing_is_all_within_and_has_no_axes_around_it(axes, name):
     assert not any(line.get_visible() for line in axes.get_xgridlines() + axes.get_ygridlines())
     assert axes.get_aspect() == SHAPES.get(name, 1.0)
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    inside = [*(place for _, place in words(axes)), *(end for arrow in arrows(axes) for end in arrow[:2])]
+    inside = [
+        *(place for _, place in words(axes)),
+        *(end for arrow in arrows(axes) for end in arrow[:2]),
+    ]
     inside += [place for line in axes.lines for place in zip(*line.get_data(), strict=True)]
     assert len(inside) > 5
     for x, y in inside:
-        assert left < x < right or x in (0, 1)  # a line across begins at 0 and ends at 1, as fractions
+        assert left < x < right or x in (
+            0,
+            1,
+        )  # a line across begins at 0 and ends at 1, as fractions
         assert low < y < high
 
 
@@ -105,7 +124,11 @@ def test_a_drawing_is_all_within_and_has_no_axes_around_it(axes, name):
 def test_nodes_and_boxes_lie_over_lines_and_arrows(axes, name):
     DRAWINGS[name](axes)
     above = [text.get_zorder() for text in axes.texts if text.get_bbox_patch() is not None]
-    marks = [line.get_zorder() for line in axes.lines if line.get_marker() == "o" and line.get_markersize() > 4]
+    marks = [
+        line.get_zorder()
+        for line in axes.lines
+        if line.get_marker() == "o" and line.get_markersize() > 4
+    ]
     below = [line.get_zorder() for line in axes.lines if len(line.get_xdata()) > 1]
     if name != "cart":  # a wheel lies under its cart
         assert min(above + marks) >= 3
@@ -118,17 +141,37 @@ def test_nodes_and_boxes_lie_over_lines_and_arrows(axes, name):
 def test_credit_has_its_pairs_in_a_row_and_the_errors_between_them(axes):
     DRAWINGS["credit"](axes)
     row = [place for place in words(axes) if place[1][1] == 0.0]
-    assert row == [("new", (0.0, 0.0)), ("worn", (2.0, 0.0)), ("broken", (4.0, 0.0)), ("new", (6.0, 0.0))]
+    assert row == [
+        ("new", (0.0, 0.0)),
+        ("worn", (2.0, 0.0)),
+        ("broken", (4.0, 0.0)),
+        ("new", (6.0, 0.0)),
+    ]
     errors = {text: place for text, place in words(axes) if "delta" in text}
-    assert errors == {r"$\delta_{0} = -3$": (1, -2.5), r"$\delta_{1} = +4$": (3, -2.5), r"$\delta_{2} = +2$": (5, -2.5)}
+    assert errors == {
+        r"$\delta_{0} = -3$": (1, -2.5),
+        r"$\delta_{1} = +4$": (3, -2.5),
+        r"$\delta_{2} = +2$": (5, -2.5),
+    }
     assert {text.get_color() for text in axes.texts if "delta" in text.get_text()} == {RED}
     assert style(axes, "worn") == ("center", "center", 10)
     assert style(axes, r"$\delta_{1} = +4$") == ("center", "center", 12)
     assert style(axes, "×0.5") == ("center", "center", 9)
     assert boxes(axes)["worn"] == (PAPER, INK)
-    frames = [text.get_bbox_patch() for text in axes.texts if text.get_position()[1] == 0.0 and text.get_text()]
-    assert [frame.get_linestyle() for frame in frames] == ["-", "-", "-", "--"]  # the last is only reached
-    assert {(frame.get_boxstyle().pad, type(frame.get_boxstyle()).__name__) for frame in frames} == {(0.35, "Round")}
+    frames = [
+        text.get_bbox_patch()
+        for text in axes.texts
+        if text.get_position()[1] == 0.0 and text.get_text()
+    ]
+    assert [frame.get_linestyle() for frame in frames] == [
+        "-",
+        "-",
+        "-",
+        "--",
+    ]  # the last is only reached
+    assert {
+        (frame.get_boxstyle().pad, type(frame.get_boxstyle()).__name__) for frame in frames
+    } == {(0.35, "Round")}
     near([*axes.get_xlim(), *axes.get_ylim()], [-0.7, 6.7, -2.8, 0.6])
 
 
@@ -142,7 +185,9 @@ def test_credit_goes_from_an_error_to_the_pairs_as_wide_as_its_share(axes):
     expected = [(k, j) for k in range(3) for j in range(k + 1)]
     assert len(back) == len(expected)
     labels = [(text, place) for text, place in words(axes) if text.startswith("×")]
-    for (begin, end, _, width, free), (k, j), (text, place) in zip(back, expected, labels, strict=True):
+    for (begin, end, _, width, free), (k, j), (text, place) in zip(
+        back, expected, labels, strict=True
+    ):
         near(begin, (2 * k + 1 - 0.2 * (k - j), -2.25))
         near(end, (2 * j + 0.22 * (k - j) - 0.11, -0.45))
         assert width == pytest.approx(0.6 + 2 * 0.5 ** (k - j))
@@ -151,7 +196,9 @@ def test_credit_goes_from_an_error_to_the_pairs_as_wide_as_its_share(axes):
         along = np.subtract(place, begin) / np.subtract(end, begin)  # the label lies on its arrow
         near(along, [{0: 0.62, 1: 0.35, 2: 0.8}[k - j]] * 2)
     assert boxes(axes)["×0.5"] == (PAPER, to_hex("none"))
-    assert {text.get_bbox_patch().get_boxstyle().pad for text in axes.texts if text.get_text() == "×1"} == {0.1}
+    assert {
+        text.get_bbox_patch().get_boxstyle().pad for text in axes.texts if text.get_text() == "×1"
+    } == {0.1}
 
 
 # ---------------------------------------------------------------- backups
@@ -159,13 +206,17 @@ def test_credit_goes_from_an_error_to_the_pairs_as_wide_as_its_share(axes):
 
 def test_columns_of_a_lambda_return_stand_side_by_side(axes):
     DRAWINGS["backups"](axes)
-    assert words(axes) == [(f"×{w}", (1.9 * k, pytest.approx(-5.55))) for k, w in enumerate(("0.5", "0.25", "0.25"))]
+    assert words(axes) == [
+        (f"×{w}", (1.9 * k, pytest.approx(-5.55))) for k, w in enumerate(("0.5", "0.25", "0.25"))
+    ]
     assert style(axes, "×0.5") == ("center", "center", 10)
     near([*axes.get_xlim(), *axes.get_ylim()], [-0.9, 4.7, -5.9, 0.5])
     down = lines(axes, color=BLUE, linestyle="-")
     for column in range(3):
         own = [y for x, y in down if x == [1.9 * column] * 2]
-        near(own, [[-0.8 * k, -0.8 * (k + 1)] for k in range(2 * column + 2)])  # pair to state to pair
+        near(
+            own, [[-0.8 * k, -0.8 * (k + 1)] for k in range(2 * column + 2)]
+        )  # pair to state to pair
     assert len(down) == 2 + 4 + 6
 
 
@@ -181,20 +232,28 @@ def test_nodes_of_a_backup_are_dots_for_actions_and_circles_for_states(axes):
         (0.0, -0.8, 11, PAPER, None),
         (0.0, 0.0, 6, INK, None),
     ]
-    (state,) = (line for line in axes.lines if line.get_markersize() == 11 and line.get_marker() == "o")
+    (state,) = (
+        line for line in axes.lines if line.get_markersize() == 11 and line.get_marker() == "o"
+    )
     assert state.get_markeredgecolor() == INK
 
 
 def test_branches_of_a_backup_lead_to_both_sides_and_at_the_end_also_down(axes):
     backups.draw_backups(axes, 0.25, 0.5, steps=2)
-    branches = [line for line in axes.lines if line.get_color() == RED and len(line.get_xdata()) == 2]
+    branches = [
+        line for line in axes.lines if line.get_color() == RED and len(line.get_xdata()) == 2
+    ]
     ends = [(*line.get_xdata(), *line.get_ydata()) for line in branches]
     second = [(1.9, 1.9 + side, -0.8, -1.6) for side in (-0.55, 0.55)]
     second += [(1.9, 1.9 + side, -2.4, -3.2) for side in (-0.55, 0.0, 0.55)]
     near(ends, [(0.0, side, -0.8, -1.6) for side in (-0.55, 0.0, 0.55)] + second)
-    assert {(line.get_linewidth(), line.get_alpha(), line.is_dashed()) for line in branches} == {(1.6, 0.75, True)}
+    assert {(line.get_linewidth(), line.get_alpha(), line.is_dashed()) for line in branches} == {
+        (1.6, 0.75, True)
+    }
     assert [line._unscaled_dash_pattern for line in branches] == [(0, (3, 1.5))] * len(branches)
-    sampled = [line for line in axes.lines if line.get_color() == BLUE and line.get_alpha() is not None]
+    sampled = [
+        line for line in axes.lines if line.get_color() == BLUE and line.get_alpha() is not None
+    ]
     assert [(line.get_xdata()[0], line.get_ydata()[1], line.get_alpha()) for line in sampled] == [
         (0.0, -1.6, 0.25),
         (1.9, -1.6, 1.0),
@@ -205,12 +264,18 @@ def test_branches_of_a_backup_lead_to_both_sides_and_at_the_end_also_down(axes):
 # ---------------------------------------------------------------- the machine
 
 
-def test_arrows_of_the_machine_are_as_wide_as_their_chance_and_have_the_colour_of_their_action(axes):
+def test_arrows_of_the_machine_are_as_wide_as_their_chance_and_have_the_colour_of_their_action(
+    axes,
+):
     drawings.draw_machine(axes)
     drawn = arrows(axes)
     moves = drawings.machine_mdp().transitions
-    patches = [text.arrow_patch for text in axes.texts if getattr(text, "arrow_patch", None) is not None]
-    for (key, (begin, end, bend, place)), arrow, patch in zip(drawings._MACHINE.items(), drawn, patches, strict=True):
+    patches = [
+        text.arrow_patch for text in axes.texts if getattr(text, "arrow_patch", None) is not None
+    ]
+    for (key, (begin, end, bend, place)), arrow, patch in zip(
+        drawings._MACHINE.items(), drawn, patches, strict=True
+    ):
         colour = BLUE if key[1] == RUN else RED
         assert arrow[:3] == (begin, end, colour.lower())
         assert arrow[3] == pytest.approx(0.8 + 1.2 * moves[key])
@@ -218,7 +283,9 @@ def test_arrows_of_the_machine_are_as_wide_as_their_chance_and_have_the_colour_o
         assert patch.get_connectionstyle().rad == bend
         assert patch.get_linestyle() == ("-" if key[1] == RUN else (0, (4, 2)))
         assert (f"{moves[key]:g}", place) in words(axes)
-        (number,) = (text for text in axes.texts if text.get_position() == place and text.get_text())
+        (number,) = (
+            text for text in axes.texts if text.get_position() == place and text.get_text()
+        )
         assert (number.get_color(), number.get_ha(), number.get_va(), number.get_fontsize()) == (
             colour, "center", "center", 9,
         )  # fmt: skip
@@ -268,7 +335,11 @@ def test_a_backup_has_its_nodes_and_names_in_place(axes):
 def test_lines_of_a_backup_are_as_wide_as_what_they_stand_for(axes):
     drawings.draw_backup(axes, 0.3, [0.2, 0.8, 0.0], 0)
     long = {
-        (line.get_color(), line.get_linewidth()): (list(line.get_xdata()), list(line.get_ydata()), line.get_linestyle())
+        (line.get_color(), line.get_linewidth()): (
+            list(line.get_xdata()),
+            list(line.get_ydata()),
+            line.get_linestyle(),
+        )
         for line in axes.lines
         if len(line.get_xdata()) == 2 and line.get_ydata()[0] <= 0.0
     }
@@ -288,7 +359,11 @@ def test_lines_of_a_backup_are_as_wide_as_what_they_stand_for(axes):
         assert got_kind == kind
     nothing = next(line for line in axes.lines if line.get_linestyle() == ":")
     assert nothing.get_alpha() == 0.5
-    faint = [line.get_alpha() for line in axes.lines if line.get_marker() == "o" and line.get_ydata()[0] == -2.0]
+    faint = [
+        line.get_alpha()
+        for line in axes.lines
+        if line.get_marker() == "o" and line.get_ydata()[0] == -2.0
+    ]
     assert faint == [1.0, 1.0, 0.4]  # what has no weight is faint
 
 
@@ -302,7 +377,9 @@ def test_the_dial_is_a_half_circle_with_five_ticks_and_a_hand(axes, sigma):
     near([x[0], x[-1]], [-0.65, 0.65])
     assert len(x) > 50  # round to the eye
     assert (rim.get_color(), rim.get_linestyle(), rim.get_linewidth()) == (INK, "-", 1.5)
-    ticks = [line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_ydata()[0] > 0.5]
+    ticks = [
+        line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_ydata()[0] > 0.5
+    ]
     for line, at in zip(ticks, (0.0, 0.25, 0.5, 0.75, 1.0), strict=True):
         out = np.array([-cos(pi * at), sin(pi * at)])
         near(line.get_xydata(), [[0.0, 0.6] + 0.65 * share * out for share in (0.88, 1.0)])
@@ -312,7 +389,10 @@ def test_the_dial_is_a_half_circle_with_five_ticks_and_a_hand(axes, sigma):
     near(end, (-0.52 * cos(pi * sigma), 0.6 + 0.52 * sin(pi * sigma)))
     assert (colour, width, free) == (BLUE.lower(), 2.5, (0, 0))
     places = dict(words(axes))
-    near([places[f"σ = {sigma:g}"], places["expect"], places["sample"]], [(0.0, 1.5), (-0.77, 0.6), (0.77, 0.6)])
+    near(
+        [places[f"σ = {sigma:g}"], places["expect"], places["sample"]],
+        [(0.0, 1.5), (-0.77, 0.6), (0.77, 0.6)],
+    )
     assert [style(axes, text) for text in (f"σ = {sigma:g}", "expect", "sample")] == [
         ("center", "center", 12), ("right", "center", 9), ("left", "center", 9),
     ]  # fmt: skip
@@ -324,16 +404,23 @@ def test_the_dial_is_a_half_circle_with_five_ticks_and_a_hand(axes, sigma):
 def test_the_star_has_its_corners_around_the_centre_and_begins_at_the_top(axes):
     drawings.draw_star(axes, 5)
     places = dict(words(axes))
-    near([places[f"$s_{i}$"] for i in (1, 2, 3, 4, 5)], [(0, 1.3), (1.9, 0), (0, -1.3), (-1.9, 0), (0, 0)])
+    near(
+        [places[f"$s_{i}$"] for i in (1, 2, 3, 4, 5)],
+        [(0, 1.3), (1.9, 0), (0, -1.3), (-1.9, 0), (0, 0)],
+    )
     near(places[r"$2\epsilon_2 + \epsilon_{6}$"], (1.32 * 1.9, 0.0))
     near(places[r"$2\epsilon_1 + \epsilon_{6}$"], (0.0, 1.34 * 1.3))
     assert style(axes, r"$2\epsilon_1 + \epsilon_{6}$") == ("center", "center", 8)
     assert style(axes, "$s_1$") == ("center", "center", 9)
-    assert boxes(axes) == {f"$s_{i}$": ("#ffffff" if i < 5 else SKY.lower(), BLACK) for i in range(1, 6)}
+    assert boxes(axes) == {
+        f"$s_{i}$": ("#ffffff" if i < 5 else SKY.lower(), BLACK) for i in range(1, 6)
+    }
     frame = next(text.get_bbox_patch() for text in axes.texts if text.get_text() == "$s_1$")
     assert (frame.get_linewidth(), type(frame.get_boxstyle()).__name__) == (1.2, "Circle")
     corners = [places[f"$s_{i}$"] for i in (1, 2, 3, 4)]
-    patches = [text.arrow_patch for text in axes.texts if getattr(text, "arrow_patch", None) is not None]
+    patches = [
+        text.arrow_patch for text in axes.texts if getattr(text, "arrow_patch", None) is not None
+    ]
     for arrow, patch, corner in zip(arrows(axes)[:4], patches, corners, strict=False):
         near(arrow[:2], [corner, (0.0, 0.0)])
         assert arrow[2:] == (BLUE.lower(), 1.3, (13, 13))
@@ -344,7 +431,9 @@ def test_the_star_has_its_corners_around_the_centre_and_begins_at_the_top(axes):
         near(arrow[:2], [corner, other])
         assert arrow[2] == RED.lower()
         assert (patch.get_linestyle(), patch.get_connectionstyle().rad) == ("--", 0.18)
-    assert_legend(axes, (0.5, -0.02), 8, ["solid: μ = 1/5, π = 1", "dashed, to any corner: μ = 4/5, π = 0"])
+    assert_legend(
+        axes, (0.5, -0.02), 8, ["solid: μ = 1/5, π = 1", "dashed, to any corner: μ = 4/5, π = 0"]
+    )
     assert [(line.get_color(), line.get_linestyle()) for line in axes.get_legend().get_lines()] == [
         (BLUE, "-"), (RED, "--"),
     ]  # fmt: skip
@@ -355,8 +444,12 @@ def test_the_chain_goes_on_by_one_and_by_two_and_its_arcs_alternate(axes):
     drawings.draw_chain(axes, 5)
     assert words(axes) == [(f"${i}$", (i, 0.0)) for i in range(1, 6)]
     assert style(axes, "$3$") == ("center", "center", 8)
-    assert boxes(axes) == {f"${i}$": ("#ffffff" if i < 5 else SKY.lower(), BLACK) for i in range(1, 6)}
-    patches = [text.arrow_patch for text in axes.texts if getattr(text, "arrow_patch", None) is not None]
+    assert boxes(axes) == {
+        f"${i}$": ("#ffffff" if i < 5 else SKY.lower(), BLACK) for i in range(1, 6)
+    }
+    patches = [
+        text.arrow_patch for text in axes.texts if getattr(text, "arrow_patch", None) is not None
+    ]
     found = [(*arrow[:3], arrow[4], patch.get_connectionstyle().rad)
              for arrow, patch in zip(arrows(axes), patches, strict=True)]  # fmt: skip
     blue, free = BLUE.lower(), (9, 9)
@@ -373,7 +466,9 @@ def test_the_chain_goes_on_by_one_and_by_two_and_its_arcs_alternate(axes):
     near([*axes.get_xlim(), *axes.get_ylim()], [0.3, 5.7, -1.1, 1.1])
 
 
-@pytest.mark.parametrize(("draw", "least", "usual"), [(drawings.draw_star, 3, 7), (drawings.draw_chain, 4, 14)])
+@pytest.mark.parametrize(
+    ("draw", "least", "usual"), [(drawings.draw_star, 3, 7), (drawings.draw_chain, 4, 14)]
+)
 def test_star_and_chain_have_a_least_and_a_usual_size(axes, draw, least, usual):
     for given, states in (((), usual), ((least,), least)):
         axes.clear()
@@ -387,7 +482,11 @@ def test_triangles_stand_over_the_states_in_the_styles_of_the_cycle(axes):
     for j, (line, (colour, kind)) in enumerate(zip(axes.lines, figures.CYCLE, strict=False)):
         near(line.get_xydata(), np.column_stack([np.arange(1, 15), expected[:, j]]))
         assert (line.get_color(), line.get_linestyle()) == (colour, kind)
-        assert (line.get_marker(), line.get_markersize(), line.get_label()) == ("o", 4, rf"$\phi_{j}$")
+        assert (line.get_marker(), line.get_markersize(), line.get_label()) == (
+            "o",
+            4,
+            rf"$\phi_{j}$",
+        )
     assert len(axes.lines) == 4
     assert axes.get_xticks().tolist() == list(range(1, 15))
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("state", "feature")
@@ -415,7 +514,11 @@ def test_the_pole_leans_by_its_angle(axes, angle):
     near(places["angular velocity $s_2$"], (top[0] + 0.1, top[1]))
     marks = [line for line in axes.lines if line.get_marker() == "o"]
     near([line.get_xydata()[0] for line in marks], [(-0.2, -0.03), (0.2, -0.03), top])
-    assert [(line.get_color(), line.get_markersize()) for line in marks] == [(BLACK, 7), (BLACK, 7), (BLACK, 10)]
+    assert [(line.get_color(), line.get_markersize()) for line in marks] == [
+        (BLACK, 7),
+        (BLACK, 7),
+        (BLACK, 10),
+    ]
 
 
 def test_the_cart_stands_on_the_ground_and_is_pushed_to_the_right(axes):
@@ -429,10 +532,16 @@ def test_the_cart_stands_on_the_ground_and_is_pushed_to_the_right(axes):
         [[0.0, 0.18], [0.0, 1.25]], BLACK, 1,
     )  # fmt: skip
     (ground,) = (line for line in axes.lines if set(line.get_ydata()) == {-0.07})
-    assert (ground.get_color(), ground.get_linewidth(), list(ground.get_xdata())) == (BLACK, 1, [0, 1])
+    assert (ground.get_color(), ground.get_linewidth(), list(ground.get_xdata())) == (
+        BLACK,
+        1,
+        [0, 1],
+    )
     places = dict(words(axes))
     assert (places["action $a$"], places["$s_3$ (velocity $s_4$)"]) == ((1.0, 0.09), (0.0, -0.2))
-    assert style(axes, "action $a$") == style(axes, "angular velocity $s_2$") == ("left", "center", 9)
+    assert (
+        style(axes, "action $a$") == style(axes, "angular velocity $s_2$") == ("left", "center", 9)
+    )
     assert style(axes, "$s_1$") == ("center", "center", 10)
     assert style(axes, "$s_3$ (velocity $s_4$)") == ("center", "top", 9)
     near([*axes.get_xlim(), *axes.get_ylim()], [-1.2, 1.7, -0.4, 1.4])
@@ -450,7 +559,9 @@ def edges(axes):
     """The lower and upper edge of the only band."""
     (band,) = axes.collections
     x, y = band.get_paths()[0].vertices.T
-    return [sorted({value for at, value in zip(x, y, strict=True) if at == k}) for k in (0, 1, 2)], band
+    return [
+        sorted({value for at, value in zip(x, y, strict=True) if at == k}) for k in (0, 1, 2)
+    ], band
 
 
 def test_a_band_is_the_mean_with_its_interval_in_the_colour_of_the_curve(axes):
@@ -486,7 +597,11 @@ def test_the_cross_of_a_divergence_stands_on_the_last_mean(axes):
     runs[1, 2] = np.nan
     drawings.log_band(axes, [0, 1, 2], runs, "runs", color=RED)
     cross = axes.lines[-1]
-    assert (cross.get_xydata().tolist(), cross.get_marker(), cross.get_markersize()) == ([[1.0, 2.0]], "x", 9)
+    assert (cross.get_xydata().tolist(), cross.get_marker(), cross.get_markersize()) == (
+        [[1.0, 2.0]],
+        "x",
+        9,
+    )
     assert (cross.get_color(), cross.get_zorder()) == (BLACK, 5)
 
 

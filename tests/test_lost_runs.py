@@ -63,7 +63,9 @@ def test_parts_are_joined_in_their_order_wherever_the_lost_ones_stand():
 
 
 def test_one_part_is_the_whole():
-    assert [joined([WHOLE])[name].tolist() for name in WHOLE] == [array.tolist() for array in WHOLE.values()]
+    assert [joined([WHOLE])[name].tolist() for name in WHOLE] == [
+        array.tolist() for array in WHOLE.values()
+    ]
     assert joined([LOST])["diverged"].tolist() == [True, True]
 
 

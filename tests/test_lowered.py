@@ -88,10 +88,14 @@ def bits(numbers):
     return np.asarray(numbers).tobytes()
 
 
-@pytest.mark.parametrize(("tilings", "kind"), [(1, np.uint16), (3, np.uint32), (8, np.uint16), (16, np.int64)])
+@pytest.mark.parametrize(
+    ("tilings", "kind"), [(1, np.uint16), (3, np.uint32), (8, np.uint16), (16, np.int64)]
+)
 def test_sums_of_rows_are_those_of_the_definition(compiled, tilings, kind):
     rng = np.random.default_rng(tilings)
-    weights = rng.normal(size=4 * 50) * 10.0 ** rng.integers(-8, 9, size=200)  # where the order of additions shows
+    weights = rng.normal(size=4 * 50) * 10.0 ** rng.integers(
+        -8, 9, size=200
+    )  # where the order of additions shows
     table, shape = 4 * rng.integers(0, 50, size=40).astype(kind), (0,) * tilings
     for first in range(20):
         want = plain(_lowered.sum_rows)(weights, table, first, shape)
@@ -109,7 +113,9 @@ def test_an_addition_to_rows_changes_three_numbers_and_counts_in_the_mark(compil
     places = np.array([8, 0, 8, 20, 8])  # one row three times, as in a collision
     got, wanted = first.copy(), first.copy()
     new = compiled.adds(got, places, 0.1, 1e-17, -0.3)
-    assert new.tolist() == [plain(_lowered.add_row)(wanted, int(i), 0.1, 1e-17, -0.3) for i in places]
+    assert new.tolist() == [
+        plain(_lowered.add_row)(wanted, int(i), 0.1, 1e-17, -0.3) for i in places
+    ]
     assert new.tolist() == [True, True, False, False, False]
     assert bits(got) == bits(wanted)
     assert got[3::4].tolist() == [1.0, 2.0, 3.0, 0.0, 0.0, 8.0]
@@ -120,17 +126,31 @@ def test_an_addition_to_rows_changes_three_numbers_and_counts_in_the_mark(compil
 def test_a_flushed_row_keeps_its_trace_above_the_floor_and_nothing_below(compiled):
     rng = np.random.default_rng(4)
     first = rng.normal(size=(9, 4))
-    first[:, 1] = 3.0, -3.0, 0.2, -0.2, 0.4, 0.0, np.nan, np.inf, 1e-300  # at the floor, half of 0.4 is not above it
+    first[:, 1] = (
+        3.0,
+        -3.0,
+        0.2,
+        -0.2,
+        0.4,
+        0.0,
+        np.nan,
+        np.inf,
+        1e-300,
+    )  # at the floor, half of 0.4 is not above it
     first[:, 3] = np.arange(1.0, 10.0)
     got, wanted, places = first.ravel().copy(), first.ravel().copy(), 4 * np.arange(9)
     above = compiled.flush(got, places, 0.1, -0.7, 0.5, 0.2)
-    assert above.tolist() == [plain(_lowered.flush_row)(wanted, int(i), 0.1, -0.7, 0.5, 0.2) for i in places]
+    assert above.tolist() == [
+        plain(_lowered.flush_row)(wanted, int(i), 0.1, -0.7, 0.5, 0.2) for i in places
+    ]
     assert above.tolist() == [True, True, False, False, False, False, False, True, False]
     assert bits(got) == bits(wanted)
     rows = got.reshape(-1, 4)
     assert rows[:, 3].tolist() == [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0, 0.0]
     assert rows[:3, 1].tolist() == [1.5, -1.5, 0.0]
-    np.testing.assert_array_equal(rows[:6, [0, 2]], first[:6, [0, 2]] + first[:6, [1]] * [0.1, -0.7])
+    np.testing.assert_array_equal(
+        rows[:6, [0, 2]], first[:6, [0, 2]] + first[:6, [1]] * [0.1, -0.7]
+    )
 
 
 def test_a_likely_condition_is_the_condition(compiled):

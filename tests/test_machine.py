@@ -11,14 +11,29 @@ import sympy as sp
 from gqlib import symbolic
 from gqlib.domains import machine
 from gqlib.domains.episodes import sample_episode
-from gqlib.domains.machine import ACTIONS, BROKEN, CREW, NEW, PLAN, REPAIR, RUN, STATES, WORN, machine_mdp
+from gqlib.domains.machine import (
+    ACTIONS,
+    BROKEN,
+    CREW,
+    NEW,
+    PLAN,
+    REPAIR,
+    RUN,
+    STATES,
+    WORN,
+    machine_mdp,
+)
 from gqlib.fast.tabular import n_step_episode
 from gqlib.learners import semi_gradient_step
 
 SIGMAS = (0.0, 0.25, 0.5, 1.0)
 # The story in fractions, typed a second time.
 REPAIRED = (F(19, 20), F(1, 20), F(0))
-MOVES = [[(F(4, 5), F(1, 5), F(0)), REPAIRED], [(F(0), F(3, 5), F(2, 5)), REPAIRED], [(F(0), F(0), F(1)), REPAIRED]]
+MOVES = [
+    [(F(4, 5), F(1, 5), F(0)), REPAIRED],
+    [(F(0), F(3, 5), F(2, 5)), REPAIRED],
+    [(F(0), F(0), F(1)), REPAIRED],
+]
 REWARDS = [[F(3), F(-1)], [F(2), F(-3, 2)], [F(0), F(-2)]]
 GAMMA = F(19, 20)
 CREW_SAYS = [[F(7, 10), F(3, 10)]] * 3
@@ -27,14 +42,20 @@ PLAN_SAYS = [[F(1), F(0)], [F(0), F(1)], [F(0), F(1)]]
 
 def exact_values(sigma):
     """q of the mixture policy in fractions: q = r + γ P q, with P built pair by pair from the story."""
-    nu = [[p + sigma * (m - p) for p, m in zip(*rows, strict=True)] for rows in zip(PLAN_SAYS, CREW_SAYS, strict=True)]
+    nu = [
+        [p + sigma * (m - p) for p, m in zip(*rows, strict=True)]
+        for rows in zip(PLAN_SAYS, CREW_SAYS, strict=True)
+    ]
     chain = symbolic.pair_chain(MOVES, nu)
     rewards = symbolic.exact_matrix("rewards", [reward for row in REWARDS for reward in row])
     return symbolic.solve(sp.eye(6) - symbolic.exact("gamma", GAMMA) * chain, rewards)
 
 
 def test_it_has_a_name_of_its_own():
-    assert [machine(features=kind).name for kind in ("table", "wear")] == ["machine (table)", "machine (wear)"]
+    assert [machine(features=kind).name for kind in ("table", "wear")] == [
+        "machine (table)",
+        "machine (wear)",
+    ]
 
 
 def test_names_and_numbers_go_together():
@@ -58,7 +79,9 @@ def test_values_of_the_plan_by_hand():
     np.testing.assert_allclose(v, [float(x), float(y), float(y - F(1, 2))], rtol=1e-12)
     # by hand as well: what running a worn and a broken machine is worth, (worn, run) and (broken, run)
     q = machine_mdp().q(PLAN)
-    assert q[WORN, RUN] == pytest.approx(float(2 + GAMMA * (F(3, 5) * y + F(2, 5) * (y - F(1, 2)))), rel=1e-12)
+    assert q[WORN, RUN] == pytest.approx(
+        float(2 + GAMMA * (F(3, 5) * y + F(2, 5) * (y - F(1, 2)))), rel=1e-12
+    )
     assert q[BROKEN, RUN] == pytest.approx(float(GAMMA * (y - F(1, 2))), rel=1e-12)
 
 
@@ -73,7 +96,9 @@ def test_the_crew_and_the_plan_differ_by_the_first_finding():
 def test_the_fixed_point_is_the_value_of_the_mixture_whatever_lambda_is(sigma, lam):
     """Three ways: fractions, the Bellman equation in float64, and A θ + b = 0 with its trace."""
     want = np.array(exact_values(F(sigma)).tolist(), dtype=float).ravel()
-    np.testing.assert_allclose(machine_mdp().q(PLAN + sigma * (CREW - PLAN)).ravel(), want, rtol=1e-12)
+    np.testing.assert_allclose(
+        machine_mdp().q(PLAN + sigma * (CREW - PLAN)).ravel(), want, rtol=1e-12
+    )
     np.testing.assert_allclose(machine().problem.fixed_point(sigma, lam), want, rtol=1e-10)
 
 
@@ -100,7 +125,10 @@ def logbooks():
     """What the crew did, ten times over: 10,000 mornings, then 20,000."""
     streams = np.random.default_rng(1).spawn(10)
     new = [1.0, 0.0, 0.0]
-    return [[sample_episode(machine_mdp(), CREW, new, s, max_steps=n) for n in (10_000, 20_000)] for s in streams]
+    return [
+        [sample_episode(machine_mdp(), CREW, new, s, max_steps=n) for n in (10_000, 20_000)]
+        for s in streams
+    ]
 
 
 @pytest.mark.slow
@@ -144,10 +172,14 @@ def test_trajectories_have_the_visits_rewards_and_expectations_of_the_problem():
     domain = machine()
     path = domain.trajectory(20_000, np.random.default_rng(2))
     pair = path.phi.argmax(axis=1)
-    np.testing.assert_allclose(np.bincount(pair, minlength=6) / len(path), domain.problem.xi, atol=0.02)
+    np.testing.assert_allclose(
+        np.bincount(pair, minlength=6) / len(path), domain.problem.xi, atol=0.02
+    )
     np.testing.assert_array_equal(path.reward, np.array(REWARDS, dtype=float).ravel()[pair])
     state = path.phi_next.argmax(axis=1) // 2
-    np.testing.assert_array_equal(path.phi_next_expected.argmax(axis=1), 2 * state + PLAN.argmax(axis=1)[state])
+    np.testing.assert_array_equal(
+        path.phi_next_expected.argmax(axis=1), 2 * state + PLAN.argmax(axis=1)[state]
+    )
     assert not path.ends.any()
     np.testing.assert_array_equal(domain.theta0, np.zeros(6))
 
@@ -158,7 +190,16 @@ def test_the_step_that_a_reader_does_by_hand():
     one = np.eye(6)
     for sigma, delta in ((0.0, 10.0), (0.5, 0.5), (1.0, -9.0)):
         theta, _, error = semi_gradient_step(
-            table, np.zeros(6), one[2], 2.0, one[4], one[5], sigma=sigma, lam=0.0, gamma=0.95, alpha=0.1
+            table,
+            np.zeros(6),
+            one[2],
+            2.0,
+            one[4],
+            one[5],
+            sigma=sigma,
+            lam=0.0,
+            gamma=0.95,
+            alpha=0.1,
         )
         assert error == pytest.approx(delta, abs=1e-12)
         assert theta[2] == pytest.approx(30.0 + 0.1 * delta, abs=1e-12)
@@ -171,7 +212,10 @@ def test_three_features_are_too_few_on_purpose():
     )
     assert problem.rank_M == 3
     truth = machine_mdp().q(PLAN).ravel()
-    off = [np.sqrt(problem.xi @ (problem.features @ problem.fixed_point(s, 0.6) - truth) ** 2) for s in (0.0, 1.0)]
+    off = [
+        np.sqrt(problem.xi @ (problem.features @ problem.fixed_point(s, 0.6) - truth) ** 2)
+        for s in (0.0, 1.0)
+    ]
     assert 0.1 < off[0] < off[1]
 
 

@@ -40,7 +40,9 @@ def test_stationary_law_of_a_birth_and_death_chain_spans_many_orders_of_magnitud
 
 
 def test_stationary_law_of_a_doubly_stochastic_chain_is_uniform():
-    chain = 0.2 * np.eye(5) + 0.5 * np.roll(np.eye(5), 1, axis=1) + 0.3 * np.roll(np.eye(5), 2, axis=1)
+    chain = (
+        0.2 * np.eye(5) + 0.5 * np.roll(np.eye(5), 1, axis=1) + 0.3 * np.roll(np.eye(5), 2, axis=1)
+    )
     np.testing.assert_allclose(stationary_distribution(chain), 0.2, rtol=1e-14)
 
 
@@ -68,7 +70,9 @@ def test_averages_of_visits_converge_to_the_stationary_law_even_for_a_periodic_c
             power = power @ chain
             total = total + power
         np.testing.assert_allclose(total / steps, np.tile(law, (len(chain), 1)), atol=2.0 / steps)
-    assert np.abs(np.linalg.matrix_power(periodic, 3000) - 1 / 3).max() > 0.5  # without the average it fails
+    assert (
+        np.abs(np.linalg.matrix_power(periodic, 3000) - 1 / 3).max() > 0.5
+    )  # without the average it fails
 
 
 def test_pair_chain_multiplies_the_move_by_the_next_choice():
@@ -123,7 +127,9 @@ def test_bellman_equation_has_one_solution_and_value_iteration_finds_it():
 def test_q_is_the_expected_discounted_return_from_time_t_plus_one():
     """Two states in a ring, rewards 1 and 10: q(0) = 1 + γ·10 + γ²·1 + … = (1 + 10γ)/(1 − γ²)."""
     mdp = FiniteMDP([[[0, 1]], [[1, 0]]], [[1.0], [10.0]], 0.5)
-    assert mdp.q([[1.0], [1.0]]).ravel() == pytest.approx([(1 + 5) / 0.75, (10 + 0.5) / 0.75], rel=1e-14)
+    assert mdp.q([[1.0], [1.0]]).ravel() == pytest.approx(
+        [(1 + 5) / 0.75, (10 + 0.5) / 0.75], rel=1e-14
+    )
 
 
 def test_v_averages_q_over_the_policy():
@@ -141,7 +147,9 @@ def test_gamblers_ruin_probability():
     rewards[n - 1, 0, n] = 1.0
     mdp = FiniteMDP(moves, rewards, 1.0, terminal=[0, n])
     ratio, i = (1 - p) / p, np.arange(n)
-    np.testing.assert_allclose(mdp.v(np.ones((n + 1, 1)))[:n], (1 - ratio**i) / (1 - ratio**n), atol=1e-14)
+    np.testing.assert_allclose(
+        mdp.v(np.ones((n + 1, 1)))[:n], (1 - ratio**i) / (1 - ratio**n), atol=1e-14
+    )
     assert mdp.v(np.ones((n + 1, 1)))[n] == 0.0
 
 
@@ -214,9 +222,16 @@ def test_a_policy_for_another_mdp_is_refused_by_name(method, policy, message):
 
 def test_undiscounted_values_that_do_not_exist_are_refused():
     """State 0 can stay for ever under action 0, and reaches the end under action 1."""
-    mdp = FiniteMDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], [[1.0, 0.0], [0.0, 0.0]], 1.0, terminal=[1])
+    mdp = FiniteMDP(
+        [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]],
+        [[1.0, 0.0], [0.0, 0.0]],
+        1.0,
+        terminal=[1],
+    )
     assert mdp.q([[0.5, 0.5], [0.5, 0.5]])[0].tolist() == pytest.approx([2.0, 0.0])
-    with pytest.raises(ValueError, match=r"^gamma is 1\.0; under this policy terminal .* should be below 1$"):
+    with pytest.raises(
+        ValueError, match=r"^gamma is 1\.0; under this policy terminal .* should be below 1$"
+    ):
         mdp.q([[1.0, 0.0], [1.0, 0.0]])
 
 
@@ -244,7 +259,9 @@ def test_nothing_leads_into_or_out_of_a_terminal_state():
     mdp = FiniteMDP(moves, np.zeros((3, 2)), 0.9, terminal=[1])
     nu = [[0.5, 0.5], [0.5, 0.5], [0.25, 0.75]]
     np.testing.assert_allclose(
-        mdp.surviving_state_chain(nu), [[0.25, 0.0, 0.125], [0.0, 0.0, 0.0], [0.05, 0.0, 0.875]], rtol=1e-14
+        mdp.surviving_state_chain(nu),
+        [[0.25, 0.0, 0.125], [0.0, 0.0, 0.0], [0.05, 0.0, 0.875]],
+        rtol=1e-14,
     )
     pairs = mdp.surviving_pair_chain(nu)
     assert (pairs[2:4] == 0.0).all()
@@ -254,7 +271,10 @@ def test_nothing_leads_into_or_out_of_a_terminal_state():
 
 def test_an_mdp_describes_itself():
     assert repr(FiniteMDP(GOOD, REWARDS, 0.9)) == "FiniteMDP(2 states, 2 actions, gamma=0.9)"
-    assert repr(FiniteMDP(GOOD, REWARDS, 1.0, [1])) == "FiniteMDP(2 states, 2 actions, gamma=1, terminal=(1,))"
+    assert (
+        repr(FiniteMDP(GOOD, REWARDS, 1.0, [1]))
+        == "FiniteMDP(2 states, 2 actions, gamma=1, terminal=(1,))"
+    )
 
 
 def test_an_mdp_of_terminal_states_alone_has_no_value():
@@ -267,7 +287,9 @@ def test_rows_of_other_states_must_sum_to_one_where_a_terminal_row_is_short():
     moves = np.array([[[0.5, 0.4]], [[0.0, 0.0]]])
     with pytest.raises(ValueError, match=r"^transitions sums to 0\.9"):
         FiniteMDP(moves, [[0.0], [0.0]], 0.9, terminal=[1])
-    with pytest.raises(ValueError, match=r"^transitions sums to 0\.9 at \(1, 0\); it should sum to 1$"):
+    with pytest.raises(
+        ValueError, match=r"^transitions sums to 0\.9 at \(1, 0\); it should sum to 1$"
+    ):
         FiniteMDP(moves[::-1, :, ::-1], [[0.0], [0.0]], 0.9, terminal=[0])
     moves[0, 0, 1] = 0.5
     assert FiniteMDP(moves, [[0.0], [0.0]], 0.9, terminal=[1]).is_terminal.tolist() == [False, True]
@@ -283,24 +305,34 @@ def test_a_stationary_law_over_many_orders_of_magnitude():
     up, down = 0.5, 0.5e-40
     chain = np.diag([up] * 3, 1) + np.diag([down] * 3, -1)
     chain += np.diag(1.0 - chain.sum(axis=1))
-    np.testing.assert_allclose(stationary_distribution(chain), [1e-120, 1e-80, 1e-40, 1.0], rtol=1e-12)
+    np.testing.assert_allclose(
+        stationary_distribution(chain), [1e-120, 1e-80, 1e-40, 1.0], rtol=1e-12
+    )
 
 
 def test_a_stationary_law_beyond_the_range_of_float64_ends_in_zeros():
     chain = np.diag([0.5] * 3, 1) + np.diag([1e-140] * 3, -1) + np.diag([0.5, 0.5, 0.5, 1.0])
-    np.testing.assert_allclose(stationary_distribution(chain), [0.0, 4e-280, 2e-140, 1.0], rtol=1e-14)
+    np.testing.assert_allclose(
+        stationary_distribution(chain), [0.0, 4e-280, 2e-140, 1.0], rtol=1e-14
+    )
 
 
 def test_a_chain_that_falls_apart_to_rounding_is_refused():
-    with pytest.raises(ValueError, match=r"^chain leaves a set of states with probability 1e-160; it should be"):
+    with pytest.raises(
+        ValueError, match=r"^chain leaves a set of states with probability 1e-160; it should be"
+    ):
         stationary_distribution([[0.5, 0.5], [1e-160, 1.0]])
-    assert stationary_distribution([[0.5, 0.5], [1e-150, 1.0]])[0] == pytest.approx(2e-150, rel=1e-12)
+    assert stationary_distribution([[0.5, 0.5], [1e-150, 1.0]])[0] == pytest.approx(
+        2e-150, rel=1e-12
+    )
 
 
 def test_a_discount_too_near_to_one_for_float64_is_refused():
     """Rounding is amplified by up to 1/(1 − γ): with 1 − γ = 1e-15 nothing is left."""
     mdp = FiniteMDP(GOOD, REWARDS, 1.0 - 1e-15)
-    with pytest.raises(ValueError, match=r"^gamma is .*it should be further below 1, or an end be nearer$"):
+    with pytest.raises(
+        ValueError, match=r"^gamma is .*it should be further below 1, or an end be nearer$"
+    ):
         mdp.q([[0.5, 0.5], [0.5, 0.5]])
 
 
@@ -316,7 +348,10 @@ class Table:
 # From 0 action 0 goes to 1 or, paying 4, to the end 2, and action 1 to 1 in two rows; from 1 both go to the
 # end, whose rows no episode sees, nor those of state 3, which would go on from it.
 ROWS = {
-    0: {0: [(0.75, 1, 2.0, False), (0.25, 2, 4.0, True)], 1: [(0.5, 1, 1.0, False), (0.5, 1, 3.0, False)]},
+    0: {
+        0: [(0.75, 1, 2.0, False), (0.25, 2, 4.0, True)],
+        1: [(0.5, 1, 1.0, False), (0.5, 1, 3.0, False)],
+    },
     1: {0: [(1.0, 2, -1.0, True)], 1: [(1.0, 2, -2.0, True)]},
     2: {0: [(1.0, 2, 0.0, True)], 1: [(1.0, 2, 0.0, True)]},
     3: {0: [(1.0, 2, 0.0, False)], 1: [(1.0, 3, 0.0, False)]},
@@ -329,7 +364,10 @@ def test_the_mdp_of_a_table_by_hand():
     for one in (env, wrapped):
         mdp = FiniteMDP.from_gym(one, 0.5)
         assert (mdp.gamma, mdp.terminal) == (0.5, (2,))
-        assert mdp.transitions[:2].tolist() == [[[0, 0.75, 0.25, 0], [0, 1, 0, 0]], [[0, 0, 1, 0], [0, 0, 1, 0]]]
+        assert mdp.transitions[:2].tolist() == [
+            [[0, 0.75, 0.25, 0], [0, 1, 0, 0]],
+            [[0, 0, 1, 0], [0, 0, 1, 0]],
+        ]
         assert mdp.transitions[3].tolist() == [[0, 0, 1, 0], [0, 0, 0, 1]]
         assert mdp.rewards.tolist() == [[2.5, 2.0], [-1.0, -2.0], [0.0, 0.0], [0.0, 0.0]]
     # Without a law every state may begin an episode, and then one goes on where others end.
@@ -351,23 +389,36 @@ def test_without_a_law_episodes_begin_where_none_ends():
     plain = {state: ROWS[state] for state in (0, 1, 2)}
     assert FiniteMDP.from_gym(Table(plain), 0.5).terminal == (2,)
     plain[1] = {0: [(np.float32(1.0), np.int64(2), -1, 1)], 1: [(1, 2, -2.0, np.True_)]}
-    assert FiniteMDP.from_gym(Table(plain), 0.5).rewards.tolist() == [[2.5, 2.0], [-1.0, -2.0], [0.0, 0.0]]
+    assert FiniteMDP.from_gym(Table(plain), 0.5).rewards.tolist() == [
+        [2.5, 2.0],
+        [-1.0, -2.0],
+        [0.0, 0.0],
+    ]
 
 
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ({0: {0: [(1.0, 1, 0.0)]}}, r"^an outcome of state 0 and action 0 .* \(1\.0, 1, 0\.0\); .*terminated\)$"),
+        (
+            {0: {0: [(1.0, 1, 0.0)]}},
+            r"^an outcome of state 0 and action 0 .* \(1\.0, 1, 0\.0\); .*terminated\)$",
+        ),
         ({0: {0: 3}}, r"^an outcome of state 0 and action 0 in env is 3; "),
         ({0: {0: [("a", 0, 0.0, False)]}}, r"^a probability of state 0 and action 0 in env is 'a'"),
-        ({0: {0: [(1.0, 1, 0.0, False)]}}, r"^a next state of state 0 and action 0 in env is 1; .* from 0 to 0$"),
+        (
+            {0: {0: [(1.0, 1, 0.0, False)]}},
+            r"^a next state of state 0 and action 0 in env is 1; .* from 0 to 0$",
+        ),
         ({0: {0: [(1.0, -1, 0.0, False)]}}, r"^a next state of state 0 and action 0 in env is -1"),
         ({0: {0: [(1.0, 0, np.nan, False)]}}, r"^a reward of state 0 and action 0 in env is nan"),
         ({0: {0: [(1.0, 0, 0.0, "no")]}}, r"^an end of state 0 and action 0 in env is 'no'"),
         ({0: {0: [(0.5, 0, 0.0, False)]}}, r"^transitions sums to 0\.5 at \(0, 0\)"),
         ({1: {0: [(1.0, 1, 0.0, False)]}}, r"^a state of env is 1; it should be from 0 to 0$"),
         ({0: {1: [(1.0, 0, 0.0, False)]}}, r"^an action of env is 1; it should be from 0 to 0$"),
-        ({0: [[(1.0, 0, 0.0, False)]]}, r"^env has the table .*; it should have a mapping for each state$"),
+        (
+            {0: [[(1.0, 0, 0.0, False)]]},
+            r"^env has the table .*; it should have a mapping for each state$",
+        ),
     ],
 )
 def test_a_table_says_which_of_its_rows_is_wrong(rows, told):
@@ -377,7 +428,9 @@ def test_a_table_says_which_of_its_rows_is_wrong(rows, told):
 
 def test_what_has_no_table_is_refused():
     for env in (None, 3, Table([1, 2]), Table({})):
-        with pytest.raises(ValueError, match=r"it should have a table of its transitions, env\.unwrapped\.P$"):
+        with pytest.raises(
+            ValueError, match=r"it should have a table of its transitions, env\.unwrapped\.P$"
+        ):
             FiniteMDP.from_gym(env, 0.9)
     with pytest.raises(ValueError, match=r"^env is 3; "):
         FiniteMDP.from_gym(3, 0.9)

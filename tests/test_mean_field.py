@@ -77,9 +77,15 @@ def test_rest_eigenvalues_and_course_are_the_librarys(page):
         matrix, vector = problem.A(sigma, lam), problem.b(sigma, lam)
         rest = call(page, "gqMeanField.rest", matrix.ravel().tolist(), vector.tolist())
         np.testing.assert_allclose(rest, problem.fixed_point(sigma, lam), rtol=1e-9)
-        found = [complex(*pair) for pair in call(page, "gqMeanField.eigenvalues", matrix.ravel().tolist())]
+        found = [
+            complex(*pair)
+            for pair in call(page, "gqMeanField.eigenvalues", matrix.ravel().tolist())
+        ]
         np.testing.assert_allclose(
-            np.sort_complex(found), np.sort_complex(np.linalg.eigvals(matrix).astype(complex)), rtol=1e-7, atol=1e-9
+            np.sort_complex(found),
+            np.sort_complex(np.linalg.eigvals(matrix).astype(complex)),
+            rtol=1e-7,
+            atol=1e-9,
         )
         assert found[0].real >= found[1].real
         course = call(page, "gqMeanField.course", matrix.ravel().tolist(), rest, 0.5, 5)
@@ -93,7 +99,9 @@ def test_complex_eigenvalues_come_in_pairs(page):
 
 def test_arrows_point_along_the_step_and_none_is_longer_than_its_cell(page):
     matrix, vector = np.array([[-0.4, 0.3], [0.2, -0.3]]), np.array([1.5, -0.4])
-    arrows = np.array(call(page, "gqMeanField.arrows", matrix.ravel().tolist(), vector.tolist(), 24.0, 9))
+    arrows = np.array(
+        call(page, "gqMeanField.arrows", matrix.ravel().tolist(), vector.tolist(), 24.0, 9)
+    )
     assert arrows.shape == (81, 2, 2)
     tails, ways = arrows[:, 0], arrows[:, 1] - arrows[:, 0]
     steps = tails @ matrix.T + vector
@@ -107,7 +115,9 @@ def test_arrows_point_along_the_step_and_none_is_longer_than_its_cell(page):
 
 
 def test_the_mean_is_stable_at_every_setting_of_the_sliders():
-    for sigma, lam, gamma in itertools.product(np.linspace(0, 1, 11), np.linspace(0, 1, 11), np.linspace(0.5, 0.95, 4)):
+    for sigma, lam, gamma in itertools.product(
+        np.linspace(0, 1, 11), np.linspace(0, 1, 11), np.linspace(0.5, 0.95, 4)
+    ):
         assert np.linalg.eigvals(mean_field.machine_flags(gamma).A(sigma, lam)).real.max() < 0
 
 
@@ -144,20 +154,35 @@ def test_a_drawing_has_the_arrows_the_path_and_where_it_ends(axes):
     steps = field.XY @ matrix.T + vector
     np.testing.assert_allclose(field.U * steps[:, 1], field.V * steps[:, 0], atol=1e-9)
     lengths = np.hypot(field.U, field.V) ** 2
-    np.testing.assert_allclose(lengths / np.linalg.norm(steps, axis=1), (lengths / np.linalg.norm(steps, axis=1))[0])
+    np.testing.assert_allclose(
+        lengths / np.linalg.norm(steps, axis=1), (lengths / np.linalg.norm(steps, axis=1))[0]
+    )
     assert (field.U * steps[:, 0] + field.V * steps[:, 1] > 0).all()
-    np.testing.assert_allclose([first.U.item(), first.V.item()], 0.15 * 30.0 * vector / np.linalg.norm(vector))
+    np.testing.assert_allclose(
+        [first.U.item(), first.V.item()], 0.15 * 30.0 * vector / np.linalg.norm(vector)
+    )
     # None is longer than nine tenths of its cell, and the fastest, wherever it is, would be as long.
     places = set(itertools.product(np.linspace(0.0, 30.0, 9), repeat=2))
     fastest = max(np.linalg.norm(matrix @ place + vector) for place in places)
-    np.testing.assert_allclose(lengths, (0.9 * 30.0 / 8) ** 2 * np.linalg.norm(steps, axis=1) / fastest)
+    np.testing.assert_allclose(
+        lengths, (0.9 * 30.0 / 8) ** 2 * np.linalg.norm(steps, axis=1) / fastest
+    )
     assert {tuple(place) for place in field.XY} | {(0.0, 0.0)} == places
     assert first.XY.tolist() == [[0.0, 0.0]]
     for arrow, colour, width in ((field, "0.55", 0.006), (first, figures.RED, 0.012)):
-        assert (arrow.angles, arrow.scale_units, arrow.scale, arrow.width) == ("xy", "xy", 1.0, width)
+        assert (arrow.angles, arrow.scale_units, arrow.scale, arrow.width) == (
+            "xy",
+            "xy",
+            1.0,
+            width,
+        )
         assert to_hex(arrow.get_facecolor()[0]) == to_hex(colour)
     path, end = axes.lines
-    assert (path.get_color(), path.get_linestyle(), path.get_marker()) == (figures.BLUE, "-", "None")
+    assert (path.get_color(), path.get_linestyle(), path.get_marker()) == (
+        figures.BLUE,
+        "-",
+        "None",
+    )
     assert (end.get_color(), end.get_marker(), end.get_markersize()) == (figures.BLACK, "o", 6)
     assert first.get_zorder() == 4 > max(line.get_zorder() for line in axes.lines)
     np.testing.assert_allclose(np.ravel(end.get_xydata()), rest)
@@ -171,7 +196,9 @@ def test_a_drawing_has_the_arrows_the_path_and_where_it_ends(axes):
 
 def test_a_spiral_is_drawn_too(axes):
     matrix = np.array([[-0.5, -2.0], [2.0, -0.5]])
-    np.testing.assert_allclose(mean_field.draw_field(axes, matrix, -matrix @ [1.0, 2.0], 4.0), [1.0, 2.0])
+    np.testing.assert_allclose(
+        mean_field.draw_field(axes, matrix, -matrix @ [1.0, 2.0], 4.0), [1.0, 2.0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -240,7 +267,13 @@ def test_the_red_arrow_stands_still_while_sigma_turns_and_the_keyboard_turns_it(
     red = plane.locator("path.gq-red")
     ends = []
     for _ in range(2):
-        ends.append((numbers(figure, "b").tolist(), numbers(figure, "rest").tolist(), red.get_attribute("d")))
+        ends.append(
+            (
+                numbers(figure, "b").tolist(),
+                numbers(figure, "rest").tolist(),
+                red.get_attribute("d"),
+            )
+        )
         figure.locator(".gq-handle").focus()
         for _ in range(5):
             tab.keyboard.press("Shift+ArrowRight")

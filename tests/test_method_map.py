@@ -36,7 +36,9 @@ def page(maps):
     context.eval("var window = globalThis;")
     for name in ("explorables.js", "method_map.js"):
         context.eval((STATIC / name).read_text(encoding="utf-8"))
-    (script,) = re.findall(r"<script>(.*?)</script>", method_map.map_explorable(maps).html("fig-x"), re.DOTALL)
+    (script,) = re.findall(
+        r"<script>(.*?)</script>", method_map.map_explorable(maps).html("fig-x"), re.DOTALL
+    )
     context.eval(script)
     context.eval('var F = gqExplorables["method-map"].formulas;')
     return context
@@ -55,9 +57,15 @@ def test_the_page_holds_what_the_library_computes(page, where, name, lam):
 def test_every_point_of_the_file_is_on_the_map(page, maps):
     wheres = list(dict.fromkeys(maps["problem"].values.tolist()))
     assert set(json.loads(page.eval("JSON.stringify(Object.keys(F))"))) == {*wheres, "etas"}
-    points = sum(len(row["lams"]) for where in wheres for row in method_map.map_rows(maps, where).values())
+    points = sum(
+        len(row["lams"]) for where in wheres for row in method_map.map_rows(maps, where).values()
+    )
     assert points == maps.sizes["setting"]
-    stable = sum(np.sum(row["stable"]) for where in wheres for row in method_map.map_rows(maps, where).values())
+    stable = sum(
+        np.sum(row["stable"])
+        for where in wheres
+        for row in method_map.map_rows(maps, where).values()
+    )
     assert stable == (maps["abscissa"].values < 0.0).sum()
 
 
@@ -106,11 +114,21 @@ def test_an_unknown_problem_is_named(maps):
 
 def small_maps():
     """Two methods on two problems; one abscissa is exactly zero, which is not stable."""
-    labels = {"problem": ["star", "star", "maze"], "method": ["TD", "TD", "GQ"], "lam": [0.0, 0.5, 0.5]}
-    coords = {name: ("setting", values) for name, values in labels.items()} | {"eta": [0.5, 1.0, 2.0]}
+    labels = {
+        "problem": ["star", "star", "maze"],
+        "method": ["TD", "TD", "GQ"],
+        "lam": [0.0, 0.5, 0.5],
+    }
+    coords = {name: ("setting", values) for name, values in labels.items()} | {
+        "eta": [0.5, 1.0, 2.0]
+    }
     dims = ("setting", "run", "eta")
     abscissa = [[[0.0, -1.0, 1.0]], [[-1.0, -1.0, -1.0]], [[1.0, 1.0, -1e-9]]]
-    error = [[[1.23456, 9.0, 9.0]], [[0.5, 9.0, 9.0]], [[7.0, 9.0, 9.0]]]  # does not depend on η: the first is taken
+    error = [
+        [[1.23456, 9.0, 9.0]],
+        [[0.5, 9.0, 9.0]],
+        [[7.0, 9.0, 9.0]],
+    ]  # does not depend on η: the first is taken
     return xarray.Dataset({"abscissa": (dims, abscissa), "error": (dims, error)}, coords)
 
 
@@ -118,8 +136,12 @@ def test_rows_of_a_small_map_by_hand():
     assert method_map.map_rows(small_maps(), "star") == {
         "TD": {"lams": [0.0, 0.5], "stable": [[0, 1, 0], [1, 1, 1]], "errors": [1.235, 0.5]}
     }
-    assert method_map.map_rows(small_maps(), "maze") == {"GQ": {"lams": [0.5], "stable": [[0, 0, 1]], "errors": [7.0]}}
-    with pytest.raises(ValueError, match=r"^problem is 'none'; it should be one of 'star', 'maze'$"):
+    assert method_map.map_rows(small_maps(), "maze") == {
+        "GQ": {"lams": [0.5], "stable": [[0, 0, 1]], "errors": [7.0]}
+    }
+    with pytest.raises(
+        ValueError, match=r"^problem is 'none'; it should be one of 'star', 'maze'$"
+    ):
         method_map.map_rows(small_maps(), "none")
 
 
@@ -138,11 +160,13 @@ def test_the_figure_of_a_small_map_has_its_slider_choices_and_words():
     assert explorable.sliders == (Slider("eta", "η", -0.301, 0.301, 0.0, 0.301, log=True),)
     assert (explorable.name, explorable.choices) == ("method-map", ("star", "maze"))
     assert explorable.formulas["etas"] == "() => [0.5, 1.0, 2.0]"
-    assert json.loads(explorable.formulas["maze"].removeprefix("() => (")[:-1]) == method_map.map_rows(
-        small_maps(), "maze"
-    )
+    assert json.loads(
+        explorable.formulas["maze"].removeprefix("() => (")[:-1]
+    ) == method_map.map_rows(small_maps(), "maze")
     greek = small_maps().assign_coords(method=("setting", ["TD(λ)", "TD(λ)", "GQ(½, λ)"]))
-    assert '"TD(λ)": {' in method_map.map_explorable(greek).formulas["star"]  # as one reads it in the page's source
+    assert (
+        '"TD(λ)": {' in method_map.map_explorable(greek).formulas["star"]
+    )  # as one reads it in the page's source
     for text in (explorable.label, explorable.note, explorable.caption):
         assert text[0].isupper()
         assert set(re.findall(r"[A-Z]{2,}", text)) <= {"TD", "ABTD"}  # nothing else is in capitals
@@ -179,7 +203,11 @@ def opened(book, browser):
 @needs_browser
 def test_the_keyboard_picks_a_method_and_the_numbers_are_the_files(opened, maps):
     tab, figure = opened
-    for where, name in (("star", "HTD(λ)"), ("Collision", "ETD(λ)"), ("two-state, pairs", "GQ(½, λ)")):
+    for where, name in (
+        ("star", "HTD(λ)"),
+        ("Collision", "ETD(λ)"),
+        ("two-state, pairs", "GQ(½, λ)"),
+    ):
         figure.locator("select").select_option(where)
         figure.locator('input[data-name="eta"]').fill("0")
         button = figure.locator(".gq-map button", has_text=name).first

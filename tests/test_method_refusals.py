@@ -18,12 +18,18 @@ REFUSED = {
     "velocity": (lambda: TABLE.cell(0.0, 9.0), r"velocity is 9\.0"),
     "action": (lambda: TABLE.indices(0.0, 0.0, 3), r"action is 3"),
     "state of a coder": (lambda: CODER([0.5]), r"state has shape \(1,\); it should have shape"),
-    "state that is peeked at": (lambda: CODER.peek([0.5, 0.5, 0.5]), r"state has shape \(3,\); it should have shape"),
+    "state that is peeked at": (
+        lambda: CODER.peek([0.5, 0.5, 0.5]),
+        r"state has shape \(3,\); it should have shape",
+    ),
     "high of a coder": (lambda: TileCoder([0.0], [0.0], actions=2), r"high is \[0\.0\]"),
     "memory": (lambda: make_memory("hash", 512, 8), r"memory is 'hash'"),
     "p": (lambda: make_memory("int", 0, 8), r"p is 0"),
     "tilings": (lambda: make_memory("int", 512, 0), r"tilings is 0"),
-    "steps of a walk": (lambda: machine().trajectory(10**12, np.random.default_rng(0)), r"steps is 1000000000000"),
+    "steps of a walk": (
+        lambda: machine().trajectory(10**12, np.random.default_rng(0)),
+        r"steps is 1000000000000",
+    ),
 }
 
 
@@ -34,7 +40,9 @@ def test_a_method_names_what_it_refuses(name):
         call()
 
 
-@pytest.mark.parametrize(("third", "action"), [(0.0, 0), (0.5, 0), (1.0, 1), (1.5, 1), (2.0, 2), (2.5, 2), (3.0, 7)])
+@pytest.mark.parametrize(
+    ("third", "action"), [(0.0, 0), (0.5, 0), (1.0, 1), (1.5, 1), (2.0, 2), (2.5, 2), (3.0, 7)]
+)
 def test_a_number_below_epsilon_says_which_action_to_try(monkeypatch, third, action):
     setting = ControlSetting(epsilon=0.3)
     number = third * (setting.epsilon / 3.0) if third < 3.0 else setting.epsilon
@@ -131,14 +139,20 @@ def test_a_coder_takes_what_lies_just_within_its_limits():
     assert coder(tiles_per_side=2**50 - 1).tiles_per_side.tolist() == [2**50 - 1]
     assert coder(size=2**31).size == coder(actions=2, size=2**30).actions * 2**30 == 2**31
     assert coder(actions=2, size=1, tilings=2**30).tilings == 2**30
-    assert met([[0, 2**53, 0], [1, 0, 0]], 2**53, size=2).tiles_met.tolist() == [[0, 2**53, 0], [1, 0, 0]]
+    assert met([[0, 2**53, 0], [1, 0, 0]], 2**53, size=2).tiles_met.tolist() == [
+        [0, 2**53, 0],
+        [1, 0, 0],
+    ]
     assert TableCoder(2**29, 2).size == 2**30
     assert TableCoder((1, 1), 1)((0, 0)).tolist() == [[1.0]]
     assert (coder([0.0], [3.0]).active([1e50]) == [range(8)]).all()
 
 
 def test_a_coder_has_the_defaults_that_its_signature_shows():
-    assert repr(CODER) == "TileCoder(2 dimensions, 2 actions, 8 tilings of 8×8 tiles, 0 of 4096 features in use)"
+    assert (
+        repr(CODER)
+        == "TileCoder(2 dimensions, 2 actions, 8 tilings of 8×8 tiles, 0 of 4096 features in use)"
+    )
     assert TableCoder((3, 2), 1).first == (0, 0)
     assert TableCoder((3, 2), 1, first=4).first == (4, 4)
     assert repr(TableCoder([3, 2], 4)) == "TableCoder(3×2 states, 4 actions)"
@@ -183,7 +197,9 @@ def test_a_table_of_tiles_grows_and_forgets_none():
     points = np.linspace(0.0, 1.0, 700)[:, None]
     rows = [one.active(point).tolist() for point in points]
     assert 4 * 1024 < one.used <= 8192
-    assert len(np.unique(one.tiles_met, axis=0)) == one.used == len(one.tiles_met) == 1 + np.max(rows)
+    assert (
+        len(np.unique(one.tiles_met, axis=0)) == one.used == len(one.tiles_met) == 1 + np.max(rows)
+    )
     many._meet(one.tiles_met)
     assert [many.active(point).tolist() for point in points] == rows
     assert [one.active(point).tolist() for point in points] == rows

@@ -7,15 +7,37 @@ import numpy as np
 import pytest
 
 from gqlib import emphatic, ridge, timescales
-from gqlib.domains import baird_star, boyan_chain, collision, collision_features, five_state_walk, random_mdp
+from gqlib.domains import (
+    baird_star,
+    boyan_chain,
+    collision,
+    collision_features,
+    five_state_walk,
+    random_mdp,
+)
 from gqlib.domains.random_problems import random_policy
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import CorrectedProblem, corrected_gq_step, variant_tables
 from gqlib.learners.gradient_td import gtd2_step, maei_gq_step, tdc_step
 from gqlib.learners.relatives import tree_backup_step
-from gqlib.learners.textbook import TextbookProblem, TracedProblem, textbook_tables, trace_coefficients
+from gqlib.learners.textbook import (
+    TextbookProblem,
+    TracedProblem,
+    textbook_tables,
+    trace_coefficients,
+)
 from gqlib.long_run import long_run_covariance
-from gqlib.methods import METHODS, Method, Task, eta_star, fixed_point, increment_covariance, joint_of, limits, means
+from gqlib.methods import (
+    METHODS,
+    Method,
+    Task,
+    eta_star,
+    fixed_point,
+    increment_covariance,
+    joint_of,
+    limits,
+    means,
+)
 from gqlib.methods.catalogue import coefficients, psi_of_zeta
 from gqlib.methods.limits import largest_step, ratio_windows
 from gqlib.methods.mean import followon, next_features
@@ -45,7 +67,9 @@ def lam_of(method, lam=LAM):
 STATES = {name: method for name, method in METHODS.items() if "states" in method.on}
 CASES = [(name, on) for name, method in METHODS.items() for on in method.on]
 # With a step that moves (θ, ω) by its mean: LSTD moves nothing, and AᵀTD takes two samples, whose mean is a product.
-MOVED = [(name, on) for name, on in CASES if METHODS[name].update not in ("least squares", "direct")]
+MOVED = [
+    (name, on) for name, on in CASES if METHODS[name].update not in ("least squares", "direct")
+]
 
 
 class TestMeans:
@@ -56,7 +80,8 @@ class TestMeans:
         assert np.abs(given.b - emphatic.emphatic_vector(task.problem, LAM)).max() < 1e-12
 
     @pytest.mark.parametrize(
-        ("name", "rule"), [("TD(λ)", "importance"), ("Tree Backup(λ)", "tree_backup"), ("Retrace(λ)", "retrace")]
+        ("name", "rule"),
+        [("TD(λ)", "importance"), ("Tree Backup(λ)", "tree_backup"), ("Retrace(λ)", "retrace")],
     )
     def test_traced_means_are_those_of_the_textbook_module(self, name, rule):
         task = random_task()
@@ -70,13 +95,18 @@ class TestMeans:
         task = random_task()
         printed, repaired, textbook = (means(task, METHODS[f"GQ(½, λ) {kind}"], LAM)
                                        for kind in ("printed", "repaired", "textbook"))  # fmt: skip
-        views = CorrectedProblem.of(task.problem), TextbookProblem.of(task.problem, task.mu, task.pi, 0.5)
+        views = (
+            CorrectedProblem.of(task.problem),
+            TextbookProblem.of(task.problem, task.mu, task.pi, 0.5),
+        )
         for given, view in zip((printed, repaired, textbook), (task.problem, *views), strict=True):
             assert np.abs(given.A - view.A(0.5, LAM)).max() < 1e-14
             assert np.abs(given.V - view.gamma_v(0.5, LAM)).max() < 1e-14
 
     @pytest.mark.parametrize(("name", "on"), CASES)
-    def test_the_correction_is_that_of_proposition_1_wherever_nothing_is_emphasised_or_clipped(self, name, on):
+    def test_the_correction_is_that_of_proposition_1_wherever_nothing_is_emphasised_or_clipped(
+        self, name, on
+    ):
         method, task = METHODS[name], drawn_collision(on=on)
         given = means(task, method, lam_of(method))
         gap_of = np.abs(given.V - task.M - given.A.T).max()
@@ -103,7 +133,10 @@ class TestMeans:
         task = Task.of(five_state_walk())
         clipped = np.minimum(task.mu, task.pi)
         values = task.mdp.v(clipped / clipped.sum(axis=1, keepdims=True))
-        assert np.abs(fixed_point(task, means(task, METHODS["V-trace(λ)"], LAM)) - values[1:6]).max() < 1e-12
+        assert (
+            np.abs(fixed_point(task, means(task, METHODS["V-trace(λ)"], LAM)) - values[1:6]).max()
+            < 1e-12
+        )
 
 
 class TestSpecialCases:
@@ -111,8 +144,13 @@ class TestSpecialCases:
 
     @staticmethod
     def same(task, one, other, lam=LAM, other_lam=None):
-        first, second = means(task, one, lam), means(task, other, lam if other_lam is None else other_lam)
-        return all((x == y).all() for x, y in zip(vars(first).values(), vars(second).values(), strict=True))
+        first, second = (
+            means(task, one, lam),
+            means(task, other, lam if other_lam is None else other_lam),
+        )
+        return all(
+            (x == y).all() for x, y in zip(vars(first).values(), vars(second).values(), strict=True)
+        )
 
     @pytest.mark.parametrize("on", ["states", "pairs"])
     def test_textbook_sigma_ends_are_tree_backup_and_importance_sampling(self, on):
@@ -129,9 +167,16 @@ class TestSpecialCases:
         larger = np.maximum(task.mu, task.pi).ravel()[task.xi > 0.0]
         corners = (0.0, 1.0 / larger.max(), 1.0 / larger.min())
         for zeta in np.linspace(0.0, 1.0, 9):
-            assert psi_of_zeta(task, zeta) == pytest.approx(np.interp(zeta, (0.0, 0.5, 1.0), corners), rel=1e-14)
-        assert np.abs(means(task, abtd, 0.0).A - means(task, Method("tree_backup"), 0.0).A).max() == 0.0
-        assert (coefficients(task, abtd, 1.0)[0] == coefficients(task, Method("retrace"), 1.0)[0]).all()
+            assert psi_of_zeta(task, zeta) == pytest.approx(
+                np.interp(zeta, (0.0, 0.5, 1.0), corners), rel=1e-14
+            )
+        assert (
+            np.abs(means(task, abtd, 0.0).A - means(task, Method("tree_backup"), 0.0).A).max()
+            == 0.0
+        )
+        assert (
+            coefficients(task, abtd, 1.0)[0] == coefficients(task, Method("retrace"), 1.0)[0]
+        ).all()
         assert self.same(task, abtd, Method("retrace"), 1.0)
 
     @pytest.mark.parametrize("on", ["states", "pairs"])
@@ -139,7 +184,10 @@ class TestSpecialCases:
         task = drawn_collision(on=on)
         emphasised = Method(emphasis=True, beta=task.gamma)
         assert self.same(task, emphasised, METHODS["ETD(λ)"])
-        assert (means(task, Method(emphasis=True, beta=0.0), 0.0).A == means(task, METHODS["TD(λ)"], 0.0).A).all()
+        assert (
+            means(task, Method(emphasis=True, beta=0.0), 0.0).A
+            == means(task, METHODS["TD(λ)"], 0.0).A
+        ).all()
 
     def test_a_ridge_of_zero_is_tdc_and_the_ridge_is_that_of_its_module(self):
         task = random_task()
@@ -171,7 +219,8 @@ class TestSpecialCases:
 
 class TestNoise:
     @pytest.mark.parametrize(
-        ("name", "rule"), [("TD(λ)", "importance"), ("Tree Backup(λ)", "tree_backup"), ("Retrace(λ)", "retrace")]
+        ("name", "rule"),
+        [("TD(λ)", "importance"), ("Tree Backup(λ)", "tree_backup"), ("Retrace(λ)", "retrace")],
     )
     def test_on_pairs_it_is_that_of_the_long_run_module(self, name, rule):
         task, lam = random_task(3), 0.4
@@ -193,7 +242,9 @@ class TestNoise:
         task = Task("short", type(task.mdp)(task.mdp.transitions, task.mdp.rewards, 0.5), task.mu, task.pi, task.phi,
                     on="pairs")  # fmt: skip
         _, _, squared = trace_moments(task, METHODS["ETD(λ)"], LAM)
-        assert np.abs(squared - emphatic.followon_second_moment(task.problem, task.rho)).max() < 1e-10
+        assert (
+            np.abs(squared - emphatic.followon_second_moment(task.problem, task.rho)).max() < 1e-10
+        )
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["TD(λ)", "ETD(λ)", "V-trace(λ)", "ABTD(ζ)", "AᵀTD"])
@@ -246,7 +297,9 @@ def sampled_sums(task, method, theta, runs, steps):
     for k in range(steps + 60):
         earlier = seen[max(k - 60, 0)] if method.update == "direct" else None
         reach = 1.0 if method.trace == "abtd" else lam_of(method)
-        new = method_step(method, seen[k], weights, lam=reach, gamma=task.gamma, alpha=1.0, earlier=earlier)
+        new = method_step(
+            method, seen[k], weights, lam=reach, gamma=task.gamma, alpha=1.0, earlier=earlier
+        )
         if k >= 60:  # before that steps are not stationary
             total = total + new.theta - held
         weights = dataclasses.replace(new, theta=held)
@@ -259,7 +312,9 @@ class TestLimits:
         for lam in (0.0, LAM):
             view = TracedProblem.of(task.problem, task.rho)
             expected = timescales.eta_star(view, 0.0, lam)
-            assert abs(eta_star(task, METHODS["TDC(λ)"], lam) - expected) < 1e-6 * max(expected, 1e-3)
+            assert abs(eta_star(task, METHODS["TDC(λ)"], lam) - expected) < 1e-6 * max(
+                expected, 1e-3
+            )
 
     def test_windows_are_where_the_abscissa_is_negative(self):
         star = Task.of(baird_star(features="classical"))
@@ -267,7 +322,9 @@ class TestLimits:
             given = means(star, METHODS[name], 0.0)
             windows = ratio_windows(star, METHODS[name], 0.0)
             for eta in np.geomspace(1e-3, 1e3, 25):
-                stable = np.linalg.eigvals(joint_of(star, METHODS[name], given, eta)).real.max() < -1e-12
+                stable = (
+                    np.linalg.eigvals(joint_of(star, METHODS[name], given, eta)).real.max() < -1e-12
+                )
                 assert stable == any(low < eta < high for low, high in windows), (name, eta)
 
     @pytest.mark.parametrize("extragradient", [False, True])
@@ -302,7 +359,9 @@ class TestLimits:
     def test_the_star_parts_the_methods_as_published(self):
         """TDRC's Figure 1: TD, V-trace and HTD diverge on the star at η = 1, TDC, GTD2 and TDRC do not."""
         star = Task.of(baird_star(features="classical"))
-        stable = {name: limits(star, METHODS[name], 0.0, noise=False).abscissa < 0.0 for name in STATES}
+        stable = {
+            name: limits(star, METHODS[name], 0.0, noise=False).abscissa < 0.0 for name in STATES
+        }
         assert not any(stable[name] for name in ("TD(λ)", "V-trace(λ)", "HTD(λ)", "Tree Backup(λ)"))
         assert all(stable[name] for name in ("TDC(λ)", "GTD2(λ)", "TDRC(λ)", "ETD(λ)", "AᵀTD"))
 
@@ -313,13 +372,18 @@ class TestSteps:
     @pytest.fixture
     def vectors(self):
         rng = np.random.default_rng(9)
-        return {name: rng.standard_normal(4) for name in ("theta", "omega", "trace", "phi", "phi_next", "expected")}
+        return {
+            name: rng.standard_normal(4)
+            for name in ("theta", "omega", "trace", "phi", "phi_next", "expected")
+        }
 
     def test_tdc_on_states(self, vectors):
         v, last, now = vectors, 1.3, 0.7
         theirs = tdc_step(v["theta"], v["omega"], last * v["trace"], v["phi"], 0.5, v["phi_next"], now,
                           lam=LAM, gamma=GAMMA, alpha=0.1, beta=0.2)  # fmt: skip
-        seen = Seen(v["phi"], 0.5, v["phi_next"], v["phi_next"], w=now, c=last, rho=last, onward=now)
+        seen = Seen(
+            v["phi"], 0.5, v["phi_next"], v["phi_next"], w=now, c=last, rho=last, onward=now
+        )
         old = Weights(v["theta"], v["omega"], v["trace"], v["trace"], np.ones(1))
         ours = method_step(METHODS["TDC(λ)"], seen, old, lam=LAM, gamma=GAMMA, alpha=0.1, eta=2.0)
         assert np.abs(ours.theta - theirs[0]).max() < 1e-14
@@ -328,7 +392,17 @@ class TestSteps:
 
     def test_gtd2_on_states_without_trace(self, vectors):
         v = vectors
-        theirs = gtd2_step(v["theta"], v["omega"], v["phi"], 0.5, v["phi_next"], 0.7, gamma=GAMMA, alpha=0.1, beta=0.2)
+        theirs = gtd2_step(
+            v["theta"],
+            v["omega"],
+            v["phi"],
+            0.5,
+            v["phi_next"],
+            0.7,
+            gamma=GAMMA,
+            alpha=0.1,
+            beta=0.2,
+        )
         seen = Seen(v["phi"], 0.5, v["phi_next"], v["phi_next"], w=0.7, c=1.3, rho=1.3, onward=0.7)
         old = Weights(v["theta"], v["omega"], v["trace"], v["trace"], np.ones(1))
         ours = method_step(METHODS["GTD2(λ)"], seen, old, lam=0.0, gamma=GAMMA, alpha=0.1, eta=2.0)
@@ -361,19 +435,26 @@ class TestSteps:
         v, common = vectors, {"sigma": 0.5, "lam": LAM, "gamma": GAMMA, "alpha": 0.1, "beta": 0.2}
         given = [v[name] for name in ("theta", "omega", "trace", "phi")]
         printed = gq_step(*given, 0.5, v["phi_next"], v["expected"], **common)
-        repaired = corrected_gq_step(*given, 0.5, v["phi_next"], v["expected"], rho_next=1.3, **common)
+        repaired = corrected_gq_step(
+            *given, 0.5, v["phi_next"], v["expected"], rho_next=1.3, **common
+        )
         old = Weights(v["theta"], v["omega"], v["trace"], v["trace"], np.ones(1))
         for theirs, rho in ((printed, 1.0), (repaired, 1.3)):
             u = v["expected"] + 0.5 * (rho * v["phi_next"] - v["expected"])
             seen = Seen(v["phi"], 0.5, u, v["phi_next"], w=1.0, c=1.0, rho=rho, onward=1.0)
-            ours = method_step(METHODS["GQ(½, λ) printed"], seen, old, lam=LAM, gamma=GAMMA, alpha=0.1, eta=2.0)
+            ours = method_step(
+                METHODS["GQ(½, λ) printed"], seen, old, lam=LAM, gamma=GAMMA, alpha=0.1, eta=2.0
+            )
             assert np.abs(ours.theta - theirs[0]).max() < 1e-14
             assert np.abs(ours.omega - theirs[1]).max() < 1e-14
 
     def test_on_policy_the_hybrid_is_td_step_by_step(self):
         task = random_task(on="states", on_policy=True)
         walks = task.walks(3, 200, np.random.default_rng(0))
-        hybrid, td = (run_method(task, METHODS[name], walks, lam=LAM, alphas=[0.01]) for name in ("HTD(λ)", "TD(λ)"))
+        hybrid, td = (
+            run_method(task, METHODS[name], walks, lam=LAM, alphas=[0.01])
+            for name in ("HTD(λ)", "TD(λ)")
+        )
         assert np.abs(hybrid.theta - td.theta).max() < 1e-13
 
     @pytest.mark.slow
@@ -388,7 +469,9 @@ class TestSteps:
         exact = joint_of(task, method, given, eta)
         rows = task.basis if not method.has_ratio else np.kron(np.eye(2), task.basis)
         place = np.concatenate([theta, omega])[: rows.shape[1]]
-        force = np.concatenate([given.b * (method.update not in ("gtd2", "proximal")), eta * given.b])[: rows.shape[1]]
+        force = np.concatenate(
+            [given.b * (method.update not in ("gtd2", "proximal")), eta * given.b]
+        )[: rows.shape[1]]
         expected = rows.T @ (exact @ (rows @ place)) + force
         measured = moves[:, : rows.shape[1]]
         error = measured.std(axis=0, ddof=1) / np.sqrt(len(measured))
@@ -427,7 +510,11 @@ class TestRuns:
         begin = np.eye(7)[3]
         task = Task("walk", walk.mdp, walk.mu, walk.pi, walk.phi[::2], start=begin, theta0=exact)
         walks = task.walks(60, 1200, np.random.default_rng(11))
-        done = run_method(task, method, walks, lam=lam, alphas=[0.01], every=100).theta[1:, 0].mean(axis=0)
+        done = (
+            run_method(task, method, walks, lam=lam, alphas=[0.01], every=100)
+            .theta[1:, 0]
+            .mean(axis=0)
+        )
         error = done.std(axis=0, ddof=1) / np.sqrt(60)
         assert (np.abs(done.mean(axis=0) - exact) < 5 * error + 0.005).all()
         assert (error > 0.0).all()
@@ -447,7 +534,10 @@ class TestRuns:
         method, task = METHODS["AᵀTD"], drawn_collision()
         walks = task.walks(2, 60, np.random.default_rng(1))
         together = run_method(task, method, walks, lam=0.0, alphas=[0.02]).theta
-        seen, weights = list(seen_on(task, method, walks)), Weights.first(np.tile(task.theta0, (2, 1)))
+        seen, weights = (
+            list(seen_on(task, method, walks)),
+            Weights.first(np.tile(task.theta0, (2, 1))),
+        )
         for k in range(60):
             weights = method_step(method, seen[k], weights, lam=0.0, gamma=task.gamma, alpha=0.02,
                                   earlier=seen[k - gap(k)])  # fmt: skip
@@ -461,7 +551,11 @@ class TestRuns:
         assert kept.shape == (3, 2, 2, task.d)
         assert (kept[0] == task.theta0).all()
         assert (kept[:, 0] == kept[:, 1]).all()  # the step size has no say
-        system, right, trace = np.zeros((2, task.d, task.d)), np.zeros((2, task.d)), np.zeros((2, task.d))
+        system, right, trace = (
+            np.zeros((2, task.d, task.d)),
+            np.zeros((2, task.d)),
+            np.zeros((2, task.d)),
+        )
         for k, seen in enumerate(seen_on(task, method, walks)):
             trace = (task.gamma * LAM * seen.goes_on * seen.c)[:, None] * trace + seen.phi
             change = seen.w[:, None] * (seen.phi - task.gamma * seen.u)
@@ -470,7 +564,9 @@ class TestRuns:
                 right[run] += seen.w[run] * seen.reward[run] * trace[run]
                 if (k + 1) % 200 == 0:
                     solved = np.linalg.lstsq(system[run], right[run], rcond=1e-10)[0]
-                    np.testing.assert_allclose(kept[(k + 1) // 200, 0, run], solved, rtol=1e-8, atol=1e-10)
+                    np.testing.assert_allclose(
+                        kept[(k + 1) // 200, 0, run], solved, rtol=1e-8, atol=1e-10
+                    )
 
     def test_tasks_that_do_not_go_together_are_refused(self):
         tasks = [drawn_collision(seed) for seed in range(3)]
@@ -500,7 +596,9 @@ class TestRuns:
     def test_lstd_sees_the_same_samples_as_its_mean(self):
         task = Task.of(boyan_chain(states=13, gamma=1.0, terminal_features="zero"))
         walks = task.walks(10, 4000, np.random.default_rng(2))
-        done = run_method(task, METHODS["LSTD(λ)"], walks, lam=0.5, alphas=[1.0], every=4000).theta[-1, 0]
+        done = run_method(task, METHODS["LSTD(λ)"], walks, lam=0.5, alphas=[1.0], every=4000).theta[
+            -1, 0
+        ]
         exact = fixed_point(task, means(task, METHODS["LSTD(λ)"], 0.5))
         price = limits(task, METHODS["LSTD(λ)"], 0.5).price
         squared = (((done - exact) @ task.phi.T) ** 2 @ task.xi).mean()
@@ -551,7 +649,9 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("field", "value"), [(field, value) for field, bad in REFUSED.items() for value in bad])
+@pytest.mark.parametrize(
+    ("field", "value"), [(field, value) for field, bad in REFUSED.items() for value in bad]
+)
 def test_what_a_method_cannot_be_is_refused_by_name(field, value):
     with pytest.raises(ValueError, match=rf"^{field} is "):
         Method(**{field: value})

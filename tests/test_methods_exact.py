@@ -7,7 +7,16 @@ import pytest
 
 from gqlib.domains import baird_star, boyan_chain, collision, five_state_walk
 from gqlib.mdp import FiniteMDP
-from gqlib.methods import METHODS, Method, Task, fixed_point, increment_covariance, joint_of, limits, means
+from gqlib.methods import (
+    METHODS,
+    Method,
+    Task,
+    fixed_point,
+    increment_covariance,
+    joint_of,
+    limits,
+    means,
+)
 from gqlib.methods.catalogue import coefficients
 from gqlib.methods.limits import error_after, eta_star, largest_step, ratio_windows
 from gqlib.methods.mean import carried, error_weights, followon, next_features
@@ -18,10 +27,15 @@ STEPS = 250  # after which the trace has forgotten how it began, on the tasks be
 
 def continuing(on):
     rng = np.random.default_rng(0)
-    moves, mu = rng.dirichlet(np.ones(3), size=(3, 2)), np.array([[0.6, 0.4], [0.3, 0.7], [0.5, 0.5]])
+    moves, mu = (
+        rng.dirichlet(np.ones(3), size=(3, 2)),
+        np.array([[0.6, 0.4], [0.3, 0.7], [0.5, 0.5]]),
+    )
     pi = np.array([[0.4, 0.6], [0.5, 0.5], [0.3, 0.7]])
     mdp = FiniteMDP(moves, rng.standard_normal((3, 2)), 0.6)
-    return Task("continuing", mdp, mu, pi, rng.standard_normal((3 if on == "states" else 6, 2)), on=on)
+    return Task(
+        "continuing", mdp, mu, pi, rng.standard_normal((3 if on == "states" else 6, 2)), on=on
+    )
 
 
 def episodic(on):
@@ -29,7 +43,9 @@ def episodic(on):
     rng = np.random.default_rng(1)
     moves = np.zeros((4, 2, 4))
     moves[:3], moves[3, :, 3] = rng.dirichlet(np.ones(4), size=(3, 2)), 1.0
-    rewards = np.vstack([rng.standard_normal((3, 2)), [[5.0, 5.0]]])  # what an end pays does not count
+    rewards = np.vstack(
+        [rng.standard_normal((3, 2)), [[5.0, 5.0]]]
+    )  # what an end pays does not count
     mu, pi = np.tile([0.6, 0.4], (4, 1)), np.tile([0.45, 0.55], (4, 1))
     features = rng.standard_normal((4 if on == "states" else 8, 2))
     features[3 if on == "states" else 6 :] = 0.0
@@ -37,7 +53,9 @@ def episodic(on):
                 start=[0.25, 0.75, 0.0, 0.0])  # fmt: skip
 
 
-TASKS = {(kind.__name__, on): kind(on) for kind in (continuing, episodic) for on in ("states", "pairs")}
+TASKS = {
+    (kind.__name__, on): kind(on) for kind in (continuing, episodic) for on in ("states", "pairs")
+}
 NAMES = ("TD(λ)", "Tree Backup(λ)", "V-trace(λ)", "ABTD(ζ)", "ETD(λ)", "ETD(λ, β)", "GQ(½, λ) printed",
          "GQ(½, λ) repaired", "GQ(½, λ) textbook")  # fmt: skip
 CASES = [(name, kind, on) for name in NAMES for kind, on in TASKS if on in METHODS[name].on]
@@ -56,7 +74,9 @@ class Recursion:
         self.closed = chain + np.outer(self.ends, task.start)
         rho = task.rho
         self.c = np.array([[c[i] if by_earlier else c[j] for j in range(n)] for i in range(n)])
-        self.rho = np.array([[rho[i] if by_earlier else rho[j] for j in range(n)] for i in range(n)])
+        self.rho = np.array(
+            [[rho[i] if by_earlier else rho[j] for j in range(n)] for i in range(n)]
+        )
         self.keep = lam if method.emphasis else 1.0  # m = keep + follow·F
         self.follow = 1.0 - lam if method.emphasis else 0.0
 
@@ -67,7 +87,11 @@ class Recursion:
         f = mass + self.beta * np.einsum("ij,i...->j...", chain * self.rho, f)
         m = self.keep * mass + self.follow * f
         e = self.decay * np.einsum("ij,i...->j...", chain * self.c, e)
-        return mass, f, e + m[..., None] * phi.reshape(len(phi), *([1] * (m.ndim - 1)), phi.shape[1])
+        return (
+            mass,
+            f,
+            e + m[..., None] * phi.reshape(len(phi), *([1] * (m.ndim - 1)), phi.shape[1]),
+        )
 
     @property
     def begun(self):
@@ -77,7 +101,13 @@ class Recursion:
         """ξE[F], ξE[e], ξE[F²], ξE[Fe] and ξE[eeᵀ] by pair."""
         task, phi, chain = self.task, self.task.phi, self.task.chain
         n, d = phi.shape
-        f, e, ff, fe, ee = np.zeros(n), np.zeros((n, d)), np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d))
+        f, e, ff, fe, ee = (
+            np.zeros(n),
+            np.zeros((n, d)),
+            np.zeros(n),
+            np.zeros((n, d)),
+            np.zeros((n, d, d)),
+        )
         for _ in range(STEPS):
             b, k = self.beta * self.rho, self.decay * self.c
             f_old, e_old, ff_old, fe_old = f, e, ff, fe
@@ -113,7 +143,9 @@ def test_means_moments_and_noise_are_those_of_the_recursion(name, kind, on):
     w, u = error_weights(task, method), next_features(task, method)
     theta = fixed_point(task, given)
     for place in (theta, np.array([1.0, -2.0])):
-        inside = w[:, None] * (task.rewards[:, None] + task.gamma * u @ place - (task.phi @ place)[:, None])
+        inside = w[:, None] * (
+            task.rewards[:, None] + task.gamma * u @ place - (task.phi @ place)[:, None]
+        )
         last = w * (task.rewards - task.phi @ place)
         mean = (task.chain * inside).sum(axis=1) + walk.ends * last
         np.testing.assert_allclose(given.A @ place + given.b, e.T @ mean, atol=1e-11)
@@ -125,15 +157,22 @@ def test_means_moments_and_noise_are_those_of_the_recursion(name, kind, on):
     mass = weighed.T @ e + np.outer(task.start, (walk.ends * at_end) @ e)
     follow = mass + walk.beta * (weighed * walk.rho).T @ fe
     m = walk.keep * mass + walk.follow * follow
-    trace = walk.decay * np.einsum("ij,iab->jab", weighed * walk.c, ee) + m[:, :, None] * task.phi[:, None, :]
+    trace = (
+        walk.decay * np.einsum("ij,iab->jab", weighed * walk.c, ee)
+        + m[:, :, None] * task.phi[:, None, :]
+    )
     lagged = np.zeros((2, 2))
     for _ in range(150):
         lagged += np.einsum("jab,j->ab", trace, expected)
         mass, follow, trace = walk.after(task.chain, mass, follow, trace)
     now = np.einsum("i,iab->ab", (task.chain * errors**2).sum(axis=1) + walk.ends * at_end**2, ee)
     exact = now + lagged + lagged.T
-    np.testing.assert_allclose(increment_covariance(task, method, lam), exact, rtol=1e-8, atol=1e-11)
-    np.testing.assert_allclose(increment_covariance(task, method, lam, theta), exact, rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(
+        increment_covariance(task, method, lam), exact, rtol=1e-8, atol=1e-11
+    )
+    np.testing.assert_allclose(
+        increment_covariance(task, method, lam, theta), exact, rtol=1e-8, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize(("kind", "on"), TASKS)
@@ -144,8 +183,14 @@ def test_noise_of_two_samples_far_apart_is_the_sum_over_lags_of_products(kind, o
     theta = fixed_point(task, means(task, method, 0.0))
     w, u, phi, n = error_weights(task, method), next_features(task, method), task.phi, task.n
     # Steps are numbered by the pair and what follows it, an end (with its restart) being another way to go.
-    ways = [(i, j, task.chain[i, j], w[i] * (task.gamma * u[j] - phi[i])) for i in range(n) for j in range(n)]
-    ways += [(i, j, walk.ends[i] * task.start[j], -w[i] * phi[i]) for i in range(n) for j in range(n)]
+    ways = [
+        (i, j, task.chain[i, j], w[i] * (task.gamma * u[j] - phi[i]))
+        for i in range(n)
+        for j in range(n)
+    ]
+    ways += [
+        (i, j, walk.ends[i] * task.start[j], -w[i] * phi[i]) for i in range(n) for j in range(n)
+    ]
     ways = [way for way in ways if way[2] > 0.0 and task.xi[way[0]] > 0.0]
     first, then = (np.array([way[k] for way in ways]) for k in (0, 1))
     share = np.array([task.xi[i] * p for i, _, p, _ in ways])
@@ -164,7 +209,9 @@ def test_noise_of_two_samples_far_apart_is_the_sum_over_lags_of_products(kind, o
         r = g.T @ both @ g
         term = move.T @ (both * (at @ r @ at.T)) @ move
         total += term if lag == 0 else term + term.T
-    np.testing.assert_allclose(increment_covariance(task, method, 0.0), total, rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(
+        increment_covariance(task, method, 0.0), total, rtol=1e-8, atol=1e-11
+    )
 
 
 def test_the_matrix_of_the_hybrid_is_td_of_the_behaviour():
@@ -206,7 +253,9 @@ def test_the_joint_matrix_has_the_blocks_of_the_table():
     for name, made in blocks.items():
         given = means(task, METHODS[name], 0.0)
         turned = [rows @ matrix @ rows.T for matrix in (given.A, given.V, task.M, given.A_mu)]
-        np.testing.assert_allclose(joint_of(task, METHODS[name], given, eta), np.block(made(*turned)), atol=1e-14)
+        np.testing.assert_allclose(
+            joint_of(task, METHODS[name], given, eta), np.block(made(*turned)), atol=1e-14
+        )
 
 
 def test_only_the_errors_of_v_trace_are_clipped():
@@ -228,7 +277,13 @@ def test_refusals_of_means_and_noise():
     td, etd = METHODS["TD(λ)"], METHODS["ETD(λ)"]
     given = means(task, td, 0.5)
     blank = Task("blank", task.mdp, task.mu, task.pi, np.zeros((3, 2)))
-    wild = Task("wild", FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.9), [[0.5, 0.5]], [[1.0, 0.0]], [[1.0]])
+    wild = Task(
+        "wild",
+        FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.9),
+        [[0.5, 0.5]],
+        [[1.0, 0.0]],
+        [[1.0]],
+    )
     moves = np.zeros((2, 2, 2))
     moves[0, 0, 0] = moves[0, 1, 1] = moves[1, :, 1] = 1.0
     staying = Task("staying", FiniteMDP(moves, np.zeros((2, 2)), 1.0, terminal=[1]), [[0.5, 0.5]] * 2,
@@ -271,7 +326,10 @@ def test_refusals_of_means_and_noise():
             r"^lam is 0\.9: the square of the trace grows by 1\.312 in a step; it should shrink, or the noise is infin",
         ),
         (lambda: trace_moments(task, td, 1.5), r"^lam is 1\.5; it should be in \[0, 1\]$"),
-        (lambda: increment_covariance(task, td, 0.5, [1.0]), r"^theta has shape \(1,\); it should have shape \(2,\)$"),
+        (
+            lambda: increment_covariance(task, td, 0.5, [1.0]),
+            r"^theta has shape \(1,\); it should have shape \(2,\)$",
+        ),
         (
             lambda: increment_covariance(wild, td, 0.0, [2.0]),  # A = −1/10 and b = 0
             r"^theta leaves a mean step of size 0\.2; it should be the fixed point$",
@@ -296,7 +354,12 @@ def test_prices_of_one_feature_by_hand():
     assert (found.abscissa, found.step) == pytest.approx((a, -2.0 / a))
     assert found.price == pytest.approx(m * g / (2.0 * a**2))
     assert limits(task, METHODS["LSTD(λ)"], 0.5).price == pytest.approx(m * g / a**2)
-    for name, moves in (("GTD2(λ)", 0.0), ("TDC(λ)", 1.0), ("Proximal GTD2(λ)", 0.0), ("TDRC(λ)", 1.0)):
+    for name, moves in (
+        ("GTD2(λ)", 0.0),
+        ("TDC(λ)", 1.0),
+        ("Proximal GTD2(λ)", 0.0),
+        ("TDRC(λ)", 1.0),
+    ):
         eta, method = 0.7, METHODS[name]
         j = joint_of(task, method, means(task, method, 0.5), eta)
         system = np.kron(j, np.eye(2)) + np.kron(np.eye(2), j)
@@ -313,7 +376,15 @@ def test_prices_of_one_feature_by_hand():
 def test_the_error_after_some_steps_is_that_of_the_steps(name):
     """Mean and covariance, one step after the other."""
     base, method, eta, lam = TASKS["episodic", "states"], METHODS[name], 0.4, 0.5
-    task = Task("begun", base.mdp, base.mu, base.pi, base.phi[::2], start=[0.25, 0.75, 0.0, 0.0], theta0=[3.0, -1.0])
+    task = Task(
+        "begun",
+        base.mdp,
+        base.mu,
+        base.pi,
+        base.phi[::2],
+        start=[0.25, 0.75, 0.0, 0.0],
+        theta0=[3.0, -1.0],
+    )
     given = means(task, method, lam)
     j, rows, point = joint_of(task, method, given, eta), task.basis, fixed_point(task, given)
     gamma = rows @ increment_covariance(task, method, lam) @ rows.T
@@ -329,8 +400,13 @@ def test_the_error_after_some_steps_is_that_of_the_steps(name):
         for _ in range(16):
             place, spread = once @ place, once @ spread @ once.T + alpha**2 * gamma
         theta = point + rows.T @ place[:2]
-        mean = sum(x * (phi @ theta - v) ** 2 for x, phi, v in zip(task.xi, task.phi, task.truth, strict=True))
-        assert got == pytest.approx(mean + np.trace(rows @ task.M @ rows.T @ spread[:2, :2]), rel=1e-9)
+        mean = sum(
+            x * (phi @ theta - v) ** 2
+            for x, phi, v in zip(task.xi, task.phi, task.truth, strict=True)
+        )
+        assert got == pytest.approx(
+            mean + np.trace(rows @ task.M @ rows.T @ spread[:2, :2]), rel=1e-9
+        )
     assert found[2] == np.inf
     start = error_after(task, method, lam, [0.0], 0, eta)
     assert start == pytest.approx(task.error([3.0, -1.0]) ** 2)
@@ -339,7 +415,10 @@ def test_the_error_after_some_steps_is_that_of_the_steps(name):
 def test_what_has_no_error_after_steps_is_refused():
     task, td = TASKS["continuing", "states"], METHODS["TD(λ)"]
     for given, message in (
-        ((task, METHODS["LSTD(λ)"], 0.5, [0.1], 3), r"^method is LSTD, without a step size; it should be one that has"),
+        (
+            (task, METHODS["LSTD(λ)"], 0.5, [0.1], 3),
+            r"^method is LSTD, without a step size; it should be one that has",
+        ),
         ((None, td, 0.5, [0.1], 3), r"^task is None; it should be a Task$"),
         ((task, None, 0.5, [0.1], 3), r"^method is None; it should be a Method$"),
         ((task, td, 0.5, 0.1, 3), r"^alphas has shape \(\); it should have shape \(any,\)$"),
@@ -360,9 +439,13 @@ def test_what_has_no_error_after_steps_is_refused():
         limits(task, td, 0.5, noise=1)
     with pytest.raises(ValueError, match=r"^extragradient is 1; it should be True or False$"):
         largest_step([[-1.0]], extragradient=1)
-    with pytest.raises(ValueError, match=r"^joint is \[\[-1e-310\]\]; it should be larger, so that step sizes are"):
+    with pytest.raises(
+        ValueError, match=r"^joint is \[\[-1e-310\]\]; it should be larger, so that step sizes are"
+    ):
         largest_step([[-1e-310]])
-    with pytest.raises(ValueError, match=r"^joint has shape \(1, 2\); it should have shape \(1, 1\)$"):
+    with pytest.raises(
+        ValueError, match=r"^joint has shape \(1, 2\); it should have shape \(1, 1\)$"
+    ):
         largest_step([[-1.0, 0.0]])
     told = r"^method has the update semi-gradient; it should be one with a second weight vector$"
     with pytest.raises(ValueError, match=told):
@@ -428,7 +511,12 @@ def test_limits_are_those_of_the_joint_matrix_and_nan_where_there_is_none():
         plain = limits(task, method, lam)
         assert plain == limits(task, method, lam, 1.0)
         assert np.isfinite(plain.price) == (plain.step > 0.0), name
-    assert len({limits(task, METHODS[name], 0.5, 0.7).step for name in ("GTD2(λ)", "Proximal GTD2(λ)")}) == 2
+    assert (
+        len(
+            {limits(task, METHODS[name], 0.5, 0.7).step for name in ("GTD2(λ)", "Proximal GTD2(λ)")}
+        )
+        == 2
+    )
     # States that swap, φ(s, 0) = e_s and φ(s, 1) = 2e_s, which π takes: A ∝ [[−5, 6γ], [6γ, −5]], singular at γ = 5/6.
     swap = np.zeros((2, 2, 2))
     swap[0, :, 1] = swap[1, :, 0] = 1.0
@@ -450,8 +538,16 @@ def test_a_task_on_states_and_on_pairs_by_hand():
     moves[0, 1, [0, 2]] = moves[1, 1, [1, 2]] = 0.5
     mdp = FiniteMDP(moves, [[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]], 0.5, terminal=[2])
     mu, pi = [[0.5, 0.5]] * 3, [[0.75, 0.25]] * 3
-    states = Task("by hand", mdp, mu, pi, [[1.0, 0.0], [2.0, 1.0], [0.0, 0.0]], start=[0.5, 0.25, 0.25])
-    assert (states.name, states.on, states.n, states.d, states.gamma) == ("by hand", "states", 6, 2, 0.5)
+    states = Task(
+        "by hand", mdp, mu, pi, [[1.0, 0.0], [2.0, 1.0], [0.0, 0.0]], start=[0.5, 0.25, 0.25]
+    )
+    assert (states.name, states.on, states.n, states.d, states.gamma) == (
+        "by hand",
+        "states",
+        6,
+        2,
+        0.5,
+    )
     assert states.phi.tolist() == [[1, 0], [1, 0], [2, 1], [2, 1], [0, 0], [0, 0]]
     assert states.u.tolist() == states.phi.tolist()
     assert states.rewards.tolist() == [1.0, 2.0, 3.0, 4.0, 0.0, 0.0]
@@ -472,7 +568,15 @@ def test_a_task_on_states_and_on_pairs_by_hand():
     np.testing.assert_allclose(pairs.truth, q, atol=1e-15)
     assert pairs.theta0.tolist() == [7.0]
     assert pairs.start.tolist() == [0.5, 0.5, 0.0, 0.0, 0.0, 0.0]
-    for fixed in (pairs.theta0, pairs.start, pairs.truth, pairs.rho, pairs.rewards, pairs.u, states.theta0):
+    for fixed in (
+        pairs.theta0,
+        pairs.start,
+        pairs.truth,
+        pairs.rho,
+        pairs.rewards,
+        pairs.u,
+        states.theta0,
+    ):
         assert not fixed.flags.writeable
 
 
@@ -485,7 +589,9 @@ def test_the_task_of_a_domain_stacks_features_by_action():
         np.testing.assert_array_equal(row[3 * action : 3 * action + 3], alone)
         assert not row[3 * (1 - action) : 3 * (1 - action) + 3].any()
     np.testing.assert_array_equal(pairs.theta0, np.tile(states.theta0, 2))
-    np.testing.assert_allclose(states.mu * states.rho.reshape(states.mu.shape), states.pi, atol=1e-15)
+    np.testing.assert_allclose(
+        states.mu * states.rho.reshape(states.mu.shape), states.pi, atol=1e-15
+    )
 
 
 def test_walks_follow_their_numbers_by_hand():
@@ -496,7 +602,13 @@ def test_walks_follow_their_numbers_by_hand():
                 [[1.0], [0.0]], start=[1.0, 0.0])  # fmt: skip
     draws = np.zeros((5, 2, 2))
     draws[0, 0], draws[1, 0], draws[2, 0] = [0.0, 0.5], [0.25, 0.25], [0.5, 0.75]
-    draws[:, 1] = [[0.25, 0.75], [0.25, 0.25], [0.75, 0.75], [0.5, 0.25], [0.25, 0.75]]  # which pair after an end
+    draws[:, 1] = [
+        [0.25, 0.75],
+        [0.25, 0.25],
+        [0.75, 0.75],
+        [0.5, 0.25],
+        [0.25, 0.75],
+    ]  # which pair after an end
     walks = task.follow(draws)
     assert walks.index[:, 0].tolist() == [0, 0, 1, 1, 0]
     assert walks.index[:, 1].tolist() == [1, 0, 1, 0, 0]
@@ -530,9 +642,18 @@ def test_refusals_of_tasks():
         (lambda: Task("a", mdp, [[0.5, 0.6]], half, [[1.0]]), r"^mu "),
         (lambda: Task("a", mdp, half, [[0.5, 0.6]], [[1.0]]), r"^pi "),
         (lambda: Task("a", mdp, half, half, [[1.0]], on="state"), r"^on is 'state'; it should be "),
-        (lambda: Task("a", mdp, half, half, [[1.0], [1.0]]), r"^features has shape \(2, 1\); .* \(1, any\)$"),
-        (lambda: Task("a", mdp, half, half, [[1.0]], on="pairs"), r"^features has shape \(1, 1\); .* \(2, any\)$"),
-        (lambda: Task("a", mdp, half, half, [[1.0]], theta0=[1.0, 2.0]), r"^theta0 has shape \(2,\); .* \(1,\)$"),
+        (
+            lambda: Task("a", mdp, half, half, [[1.0], [1.0]]),
+            r"^features has shape \(2, 1\); .* \(1, any\)$",
+        ),
+        (
+            lambda: Task("a", mdp, half, half, [[1.0]], on="pairs"),
+            r"^features has shape \(1, 1\); .* \(2, any\)$",
+        ),
+        (
+            lambda: Task("a", mdp, half, half, [[1.0]], theta0=[1.0, 2.0]),
+            r"^theta0 has shape \(2,\); .* \(1,\)$",
+        ),
         (
             lambda: Task("a", ends, [[1.0]] * 2, [[1.0]] * 2, [[1.0], [1.0]], start=[1.0, 0.0]),
             r"^features are not zero in a terminal state; there they should be$",
@@ -554,12 +675,24 @@ def test_refusals_of_tasks():
             )
         ),
         (lambda: task.error([1.0]), r"^theta has shape \(1,\); it should have shape \(2,\)$"),
-        (lambda: task.walks(0, 1, np.random.default_rng(0)), r"^runs is 0; it should be at least 1$"),
-        (lambda: task.walks(1, 0, np.random.default_rng(0)), r"^steps is 0; it should be at least 1$"),
+        (
+            lambda: task.walks(0, 1, np.random.default_rng(0)),
+            r"^runs is 0; it should be at least 1$",
+        ),
+        (
+            lambda: task.walks(1, 0, np.random.default_rng(0)),
+            r"^steps is 0; it should be at least 1$",
+        ),
         (lambda: task.walks(1, 1, 5), r"^rng is 5; it should be a "),
-        (lambda: task.follow(np.zeros((3, 1, 1))), r"^draws has shape \(3, 1, 1\); .* \(any, 2, any\)$"),
+        (
+            lambda: task.follow(np.zeros((3, 1, 1))),
+            r"^draws has shape \(3, 1, 1\); .* \(any, 2, any\)$",
+        ),
         *(
-            (lambda bad=bad: task.follow(bad), r"^draws is .*; it should hold numbers in \[0, 1\) for at least one st")
+            (
+                lambda bad=bad: task.follow(bad),
+                r"^draws is .*; it should hold numbers in \[0, 1\) for at least one st",
+            )
             for bad in (draws[:1], draws - 0.6, draws + 0.5)
         ),
     ):

@@ -39,7 +39,11 @@ def lam_of(method):
 def seen_along(the_task, method, walks, run):
     """(whether an episode begins, the fields of `Seen`) of one run, step by step."""
     c, _ = coefficients(the_task, method, lam_of(method))
-    w, u, states = error_weights(the_task, method), next_features(the_task, method), the_task.on == "states"
+    w, u, states = (
+        error_weights(the_task, method),
+        next_features(the_task, method),
+        the_task.on == "states",
+    )
     index, ends = walks.index[:, run], walks.ends[:, run]
     for k in range(len(ends)):
         i, j = index[k], index[k + 1]
@@ -78,7 +82,9 @@ def by_matrices(the_task, method, walks, run, alpha):
         elif method.update == "direct":
             then = steps[k - gap(k)]
             error = then["w"] * (then["reward"] + (gamma * then["u"] - then["phi"]) @ theta)
-            theta = theta - alpha * np.outer(s["phi"], s["w"] * (gamma * s["u"] - s["phi"])).T @ (error * then["phi"])
+            theta = theta - alpha * np.outer(s["phi"], s["w"] * (gamma * s["u"] - s["phi"])).T @ (
+                error * then["phi"]
+            )
         elif method.update == "htd":
             theta, omega = (
                 theta + alpha * (a @ theta + b - (a - a_mu).T @ omega),
@@ -120,17 +126,23 @@ def test_runs_are_those_by_matrices(name, on):
     np.testing.assert_array_equal(whole.theta, found.theta[[0, -1]])
 
 
-@pytest.mark.parametrize(("name", "on"), [case for case in CASES if METHODS[case[0]].update != "least squares"])
+@pytest.mark.parametrize(
+    ("name", "on"), [case for case in CASES if METHODS[case[0]].update != "least squares"]
+)
 def test_a_feature_that_is_never_there_keeps_its_weight_and_changes_no_other(name, on):
     the_task, method = TASKS[on], METHODS[name]
     walks = the_task.walks(RUNS, STEPS, np.random.default_rng(2))
     given = {"lam": lam_of(method), "alphas": ALPHAS, "eta": ETA}
-    found, wanted = (run_method(one, method, walks, **given).theta for one in (task(on, idle=1), the_task))
+    found, wanted = (
+        run_method(one, method, walks, **given).theta for one in (task(on, idle=1), the_task)
+    )
     np.testing.assert_allclose(found[..., :2], wanted, rtol=1e-10, atol=1e-12)
     assert (found[..., 2] == 5.0).all()
 
 
-@pytest.mark.parametrize(("name", "on"), [case for case in CASES if METHODS[case[0]].update != "least squares"])
+@pytest.mark.parametrize(
+    ("name", "on"), [case for case in CASES if METHODS[case[0]].update != "least squares"]
+)
 def test_steps_are_those_by_matrices(name, on):
     the_task, method = TASKS[on], METHODS[name]
     walks = the_task.walks(1, 12, np.random.default_rng(3))
@@ -140,17 +152,28 @@ def test_steps_are_those_by_matrices(name, on):
     reach = 1.0 if method.trace == "abtd" else lam_of(method)
     for k, step in enumerate(seen):
         earlier = seen[k - gap(k)] if method.update == "direct" else None
-        weights = method_step(method, step, weights, lam=reach, gamma=0.8, alpha=0.2, eta=ETA, earlier=earlier)
+        weights = method_step(
+            method, step, weights, lam=reach, gamma=0.8, alpha=0.2, eta=ETA, earlier=earlier
+        )
         np.testing.assert_allclose(weights.theta, wanted[k + 1], rtol=1e-9, atol=1e-12)
 
 
 def test_without_more_said_the_ratio_is_one_and_the_earlier_step_is_this_one():
-    fields = {"phi": [1.0, 2.0], "reward": 0.5, "u": [0.0, 1.0], "after": [3.0, 0.0], "w": 2.0, "c": 1.0}
+    fields = {
+        "phi": [1.0, 2.0],
+        "reward": 0.5,
+        "u": [0.0, 1.0],
+        "after": [3.0, 0.0],
+        "w": 2.0,
+        "c": 1.0,
+    }
     seen, old = Seen(**fields, rho=1.0, onward=0.5), Weights.first([1.0, -1.0])
     rates = {"lam": 0.5, "gamma": 0.5, "alpha": 0.1}
     for name in ("TDC(λ)", "HTD(λ)", "GTD2(λ)"):
         given = method_step(METHODS[name], seen, old, eta=1.0, **rates)
-        np.testing.assert_array_equal(method_step(METHODS[name], seen, old, **rates).omega, given.omega)
+        np.testing.assert_array_equal(
+            method_step(METHODS[name], seen, old, **rates).omega, given.omega
+        )
         assert given.omega.any()
     # δ = ½ − ½ + 1 = 1, and Âᵀg = −w²(φ − γu)δ‖φ‖² with w² = 4 and ‖φ‖² = 5.
     done = method_step(METHODS["AᵀTD"], seen, old, **rates).theta
@@ -170,43 +193,95 @@ def test_first_weights_are_theta_and_zeros():
 
 def test_a_run_beyond_the_largest_weight_stays_at_the_step_before():
     """One state, φ = 1, r = 0, γ = 0: θ ← (1 − α)θ, so it doubles in size at α = 3 and halves at α = ½."""
-    one = Task("one", FiniteMDP([[[1.0]]], [[0.0]], 0.0), [[1.0]], [[1.0]], [[1.0]], theta0=[LARGEST_WEIGHT / 8.0])
+    one = Task(
+        "one",
+        FiniteMDP([[[1.0]]], [[0.0]], 0.0),
+        [[1.0]],
+        [[1.0]],
+        [[1.0]],
+        theta0=[LARGEST_WEIGHT / 8.0],
+    )
     walks = Walks(np.zeros((6, 2), dtype=np.intp), np.zeros((5, 2), dtype=bool))
     found = run_method(one, METHODS["TD(λ)"], walks, lam=0.0, alphas=[3.0, 0.5])
     sizes = found.theta[:, :, 0, 0] / LARGEST_WEIGHT
-    np.testing.assert_allclose(sizes[:, 0], [0.125, -0.25, 0.5, -1.0, -1.0, -1.0])  # at the bound is not beyond it
+    np.testing.assert_allclose(
+        sizes[:, 0], [0.125, -0.25, 0.5, -1.0, -1.0, -1.0]
+    )  # at the bound is not beyond it
     np.testing.assert_allclose(sizes[:, 1], 0.125 * 0.5 ** np.arange(6))
     assert found.diverged.tolist() == [[True, True], [False, False]]
 
 
 def test_the_gap_grows_with_the_square_of_the_logarithm():
     assert [gap(k) for k in (0, 1, 2, 3, 10, 100, 10_000)] == [0, 0, 1, 1, 5, 21, 84]
-    with pytest.raises(ValueError, match=r"^step is -1; it should be from 0 to 9223372036854775807$"):
+    with pytest.raises(
+        ValueError, match=r"^step is -1; it should be from 0 to 9223372036854775807$"
+    ):
         gap(-1)
 
 
 STATES, TD = TASKS["states"], METHODS["TD(λ)"]
 WALKS = STATES.walks(RUNS, 5, np.random.default_rng(0))
-FIELDS = {"phi": [1.0], "reward": 0.0, "u": [1.0], "after": [1.0], "w": 1.0, "c": 1.0, "rho": 1.0, "onward": 1.0}
+FIELDS = {
+    "phi": [1.0],
+    "reward": 0.0,
+    "u": [1.0],
+    "after": [1.0],
+    "w": 1.0,
+    "c": 1.0,
+    "rho": 1.0,
+    "onward": 1.0,
+}
 RUN = {"task": STATES, "method": TD, "walks": WALKS, "lam": 0.5, "alphas": [0.1]}
-STEP = {"method": TD, "seen": Seen(**FIELDS), "weights": Weights.first([1.0]), "lam": 0.5, "gamma": 0.9, "alpha": 0.1}
+STEP = {
+    "method": TD,
+    "seen": Seen(**FIELDS),
+    "weights": Weights.first([1.0]),
+    "lam": 0.5,
+    "gamma": 0.9,
+    "alpha": 0.1,
+}
 OTHER = Task("other", FiniteMDP([[[1.0]]], [[0.0]], 0.0), [[1.0]], [[1.0]], [[1.0]])
 
 
 @pytest.mark.parametrize(
     ("call", "good", "change", "message"),
     [
-        (run_method, RUN, {"task": []}, r"^task is \[\]; it should be a Task, or a list of one or of one for each"),
+        (
+            run_method,
+            RUN,
+            {"task": []},
+            r"^task is \[\]; it should be a Task, or a list of one or of one for each",
+        ),
         (run_method, RUN, {"task": None}, r"^task is None; it should be a Task$"),
         (run_method, RUN, {"task": [STATES, None, STATES]}, r"^task is None; it should be a Task$"),
-        (run_method, RUN, {"task": [STATES] * 2}, r"^task holds 2; .* one, or one for each of 3 runs on one chain$"),
-        (run_method, RUN, {"task": [STATES, STATES, OTHER]}, r"^task holds 3; .* one for each of 3 runs on one chain$"),
+        (
+            run_method,
+            RUN,
+            {"task": [STATES] * 2},
+            r"^task holds 2; .* one, or one for each of 3 runs on one chain$",
+        ),
+        (
+            run_method,
+            RUN,
+            {"task": [STATES, STATES, OTHER]},
+            r"^task holds 3; .* one for each of 3 runs on one chain$",
+        ),
         (run_method, RUN, {"walks": None}, r"^walks is None; it should be a Walks$"),
         (run_method, RUN, {"method": None}, r"^method is None; it should be a Method$"),
         (run_method, RUN, {"every": 0}, r"^every is 0; it should be from 1 to 5$"),
         (run_method, RUN, {"every": 6}, r"^every is 6; it should be from 1 to 5$"),
-        (run_method, RUN, {"alphas": 0.1}, r"^alphas has shape \(\); it should have shape \(any,\)$"),
-        (run_method, RUN, {"alphas": [0.1, -0.1]}, r"^alphas is \[0\.1, -0\.1\]; no entry should be negative$"),
+        (
+            run_method,
+            RUN,
+            {"alphas": 0.1},
+            r"^alphas has shape \(\); it should have shape \(any,\)$",
+        ),
+        (
+            run_method,
+            RUN,
+            {"alphas": [0.1, -0.1]},
+            r"^alphas is \[0\.1, -0\.1\]; no entry should be negative$",
+        ),
         (run_method, RUN, {"eta": -1.0}, r"^eta is -1\.0; it should be in \[0, inf\)$"),
         (run_method, RUN, {"lam": 1.5}, r"^lam is 1\.5; it should be in \[0, 1\]$"),
         (run_method, RUN, {"lam": -0.5}, r"^lam is -0\.5; it should be in \[0, 1\]$"),
@@ -228,7 +303,9 @@ def test_bad_input_is_refused_by_name(call, good, change, message):
         call(**(good | change))
 
 
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.update != "least squares"])
+@pytest.mark.parametrize(
+    "name", [name for name, method in METHODS.items() if method.update != "least squares"]
+)
 def test_what_a_method_does_not_use_stays_as_it_was(name):
     method = METHODS[name]
     old = Weights(*(np.array([x]) for x in (1.0, 2.0, 3.0, 4.0, 5.0)))
@@ -240,21 +317,41 @@ def test_what_a_method_does_not_use_stays_as_it_was(name):
 
 def test_what_overflows_is_named():
     big = Seen(**(FIELDS | {"phi": [1e200], "reward": 1e200}))
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^theta overflows in this step"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match=r"^theta overflows in this step"),
+    ):
         method_step(TD, big, Weights.first([0.0]), lam=0.5, gamma=0.9, alpha=1.0)
     faster = {"lam": 0.5, "gamma": 0.9, "alpha": 1.0, "eta": 1e50}
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^omega overflows in this step"):
-        method_step(METHODS["TDRC(λ)"], Seen(**(FIELDS | {"reward": 1e280})), Weights.first([0.0]), **faster)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match=r"^omega overflows in this step"),
+    ):
+        method_step(
+            METHODS["TDRC(λ)"], Seen(**(FIELDS | {"reward": 1e280})), Weights.first([0.0]), **faster
+        )
     old = Weights(*(np.array([x]) for x in (0.0, 0.0, 1e308, 0.0, 0.0)))
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^trace overflows in this step"):
-        method_step(Method(update="direct"), Seen(**(FIELDS | {"c": 1e3})), old, lam=0.5, gamma=0.9, alpha=0.1)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match=r"^trace overflows in this step"),
+    ):
+        method_step(
+            Method(update="direct"),
+            Seen(**(FIELDS | {"c": 1e3})),
+            old,
+            lam=0.5,
+            gamma=0.9,
+            alpha=0.1,
+        )
 
 
 def test_a_ridge_pulls_omega_towards_zero():
     """φ = 0 leaves the ridge alone: ω ← ω(1 − ηακ)."""
     still = Seen([0.0], 0.0, [0.0], [0.0], w=1.0, c=1.0, rho=1.0, onward=1.0)
     old = Weights(*(np.array([x]) for x in (1.0, 2.0, 0.0, 0.0, 0.0)))
-    done = method_step(Method(update="tdrc", kappa=0.5), still, old, lam=0.5, gamma=0.9, alpha=0.1, eta=3.0)
+    done = method_step(
+        Method(update="tdrc", kappa=0.5), still, old, lam=0.5, gamma=0.9, alpha=0.1, eta=3.0
+    )
     assert done.omega.tolist() == [pytest.approx(2.0 * (1.0 - 3.0 * 0.1 * 0.5))]
     assert done.theta.tolist() == [1.0]
 

@@ -11,7 +11,9 @@ import pytest
 
 from gqlib.domains import mountain_car
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "mountain_car.json").read_text())["mountain_car"]
+ORACLE = json.loads((Path(__file__).parent / "oracles" / "mountain_car.json").read_text())[
+    "mountain_car"
+]
 
 
 def energy_policy(velocity):
@@ -28,7 +30,9 @@ def test_energy_policy_follows_the_reference_trajectory(start):
         assert reward == -1.0
         states.append((action, x, v))
     assert len(states) == case["steps_to_goal_sutton_barto"]
-    np.testing.assert_allclose(states[::10], case["trajectory_sutton_barto_every_10"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        states[::10], case["trajectory_sutton_barto_every_10"], rtol=0, atol=1e-12
+    )
     np.testing.assert_allclose(states[-1], case["last"], rtol=0, atol=1e-12)
 
 
@@ -72,7 +76,11 @@ def test_named_differences_from_gymnasium():
     assert env.spec.max_episode_steps == 200
     bare = env.unwrapped
     assert (bare.min_position, bare.max_position, bare.goal_position) == (-1.2, 0.6, 0.5)
-    assert (mountain_car.POSITION_MIN, mountain_car.POSITION_MAX, mountain_car.GOAL) == (-1.2, 0.5, 0.5)
+    assert (mountain_car.POSITION_MIN, mountain_car.POSITION_MAX, mountain_car.GOAL) == (
+        -1.2,
+        0.5,
+        0.5,
+    )
     assert (bare.max_speed, bare.goal_velocity) == (mountain_car.VELOCITY_MAX, 0)
     starts = [env.reset(seed=k)[0] for k in range(50)]
     assert all(-0.6 <= x < -0.4 and v == 0 for x, v in starts)
@@ -95,7 +103,9 @@ def test_a_car_that_comes_to_the_wall_exactly_is_stopped():
 
 
 def test_cosine_is_accurate_to_rounding():
-    y = np.concatenate([np.linspace(-3.6, 1.5, 4001), [-math.pi / 2, math.pi / 2, 0.0, -0.0, -math.pi, 3.6]])
+    y = np.concatenate(
+        [np.linspace(-3.6, 1.5, 4001), [-math.pi / 2, math.pi / 2, 0.0, -0.0, -math.pi, 3.6]]
+    )
     for value in y.tolist():
         exact = mpmath.cos(mpmath.mpf(value))
         assert abs(mountain_car.cosine(value) - exact) < 4e-16

@@ -10,7 +10,10 @@ import test_ranges
 import yaml
 
 ROOT = Path(__file__).parents[1]
-MODULES = {path.relative_to(ROOT / "gqlib").with_suffix("").as_posix(): path for path in ROOT.glob("gqlib/**/*.py")}
+MODULES = {
+    path.relative_to(ROOT / "gqlib").with_suffix("").as_posix(): path
+    for path in ROOT.glob("gqlib/**/*.py")
+}
 
 
 def functions(path):
@@ -20,11 +23,17 @@ def functions(path):
 
 @pytest.mark.slow
 def test_every_module_with_functions_is_mutated_or_compared():
-    free = {name for name, path in MODULES.items() if any(not node.decorator_list for node in functions(path))}
+    free = {
+        name
+        for name, path in MODULES.items()
+        if any(not node.decorator_list for node in functions(path))
+    }
     kernels = {name for name in MODULES if name.startswith("fast/_") and functions(MODULES[name])}
     # These say how to compile, where to keep it, where arrays begin, what a sum is lowered to and what is finite.
     compiled = kernels - {"fast/_jit", "fast/_kept", "fast/_lines", "fast/_lowered", "fast/_sound"}
-    assert free - set(mutants.SLICES) == set(), "no line in mutants.SLICES says which tests have to notice"
+    assert free - set(mutants.SLICES) == set(), (
+        "no line in mutants.SLICES says which tests have to notice"
+    )
     assert set(mutants.COMPARED) == compiled
     assert set(mutants.SLICES) <= set(MODULES)
 
@@ -45,15 +54,27 @@ def test_every_module_with_public_functions_is_held_to_their_ranges():
 
 
 # Reached through others alone: what they do with a module's functions has to notice.
-THROUGH_OTHERS = {"__init__", "bench/timing", "rules", "stats/_checks", "stats/_told", "tabular/_arguments"}
+THROUGH_OTHERS = {
+    "__init__",
+    "bench/timing",
+    "rules",
+    "stats/_checks",
+    "stats/_told",
+    "tabular/_arguments",
+}
 
 
 @pytest.mark.parametrize("module", sorted(set(mutants.SLICES) - THROUGH_OTHERS))
 def test_the_tests_that_have_to_notice_speak_of_the_module(module):
     """One of them names the module or something in it; two modules were once held to tests that never reach them."""
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    made = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)} | {Path(module).name}
-    texts = [(ROOT / "tests" / f"test_{name}.py").read_text(encoding="utf-8") for name in mutants.SLICES[module]]
+    made = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)} | {
+        Path(module).name
+    }
+    texts = [
+        (ROOT / "tests" / f"test_{name}.py").read_text(encoding="utf-8")
+        for name in mutants.SLICES[module]
+    ]
     assert {word for text in texts for word in re.findall(r"\w+", text)} & made
 
 
@@ -66,13 +87,18 @@ def test_every_survivor_is_listed_once_and_with_a_reason():
 
 def test_every_survivor_is_of_a_module_that_is_mutated():
     prefixes = tuple(f"gqlib.{name.replace('/', '.')}." for name in mutants.SLICES)
-    assert [function for function, _, _ in mutants.listed() if not function.startswith(prefixes)] == []
+    assert [
+        function for function, _, _ in mutants.listed() if not function.startswith(prefixes)
+    ] == []
 
 
 def test_slices_are_modules_or_packages():
     assert mutants.chosen([]) == list(mutants.SLICES)
     assert mutants.chosen(["seeds"]) == ["seeds"]
-    private, public = ("_jit", "_kept", "_lines", "_lowered", "_sound"), ("own", "prediction", "rng", "tabular")
+    private, public = (
+        ("_jit", "_kept", "_lines", "_lowered", "_sound"),
+        ("own", "prediction", "rng", "tabular"),
+    )
     fast = [f"fast/{name}" for name in private + public]
     assert mutants.chosen(["fast", "seeds"]) == [*fast, "seeds"]
     with pytest.raises(SystemExit, match="'contro' is no module"):
@@ -81,7 +107,11 @@ def test_slices_are_modules_or_packages():
 
 def test_an_entry_about_code_that_is_gone_is_found():
     there = ("gqlib.seeds.words", "def words(", "x")
-    entries = {there: "", ("gqlib.seeds.words", "no such line", "x"): "", ("gqlib.gone.f", "y", "x"): ""}
+    entries = {
+        there: "",
+        ("gqlib.seeds.words", "no such line", "x"): "",
+        ("gqlib.gone.f", "y", "x"): "",
+    }
     assert mutants.source_of("gqlib.seeds.words") is not None
     assert set(mutants.rotten(entries, ["seeds"])) == set(entries) - {there}
     assert mutants.rotten(entries, ["mdp"]) == [("gqlib.gone.f", "y", "x")]

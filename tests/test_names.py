@@ -58,14 +58,19 @@ def test_bad_arguments_are_refused_by_name():
     with pytest.raises(ValueError, match=r"^name is 3; "):
         look_up("runner", 3)
     with pytest.raises(
-        ValueError, match=r"^allow is 'math:hypot'; it should be a list of names such as \['math:hypot'\]$"
+        ValueError,
+        match=r"^allow is 'math:hypot'; it should be a list of names such as \['math:hypot'\]$",
     ):
         look_up("runner", "math:hypot", allow="math:hypot")
 
 
 @pytest.mark.parametrize(
     ("path", "cause"),
-    [("no_such_module_here:f", ImportError), ("math:no_such_function", AttributeError), (":f", ValueError)],
+    [
+        ("no_such_module_here:f", ImportError),
+        ("math:no_such_function", AttributeError),
+        (":f", ValueError),
+    ],
 )
 def test_what_cannot_be_found_is_told_with_its_cause(path, cause):
     with pytest.raises(SweepError, match=f"^{re.escape(f'cannot find {path!r}: ')}") as raised:
@@ -76,9 +81,7 @@ def test_what_cannot_be_found_is_told_with_its_cause(path, cause):
 
 def test_what_is_in_a_script_gets_a_hint(monkeypatch):
     path = "__main__:no_such_function"
-    told = (
-        r"^cannot find '__main__:no_such_function': .* \(workers cannot import a script or a notebook: put it into a "
-    )
+    told = r"^cannot find '__main__:no_such_function': .* \(workers cannot import a script or a notebook: put it into a "
     with pytest.raises(SweepError, match=told + r"module\)$"):
         look_up("runner", path, allow=[path])
     monkeypatch.setitem(names.TABLE["runner"], "gone", "math:no_such_function")

@@ -39,7 +39,10 @@ class Reference:
     """A_σ, b, M, the fixed point, MSPBE and its gradient by their definitions, in 50 digits."""
 
     def __init__(self, problem, sigma, lam):
-        phi, weights = exact(problem.features), mpmath.diag([mpmath.mpf(float(x)) for x in problem.xi])
+        phi, weights = (
+            exact(problem.features),
+            mpmath.diag([mpmath.mpf(float(x)) for x in problem.xi]),
+        )
         gamma, sigma, lam = (mpmath.mpf(float(x)) for x in (problem.gamma, sigma, lam))
         one = mpmath.eye(problem.n)
         mixed = (1 - sigma) * exact(problem.p_pi) + sigma * exact(problem.p_mu)
@@ -134,7 +137,9 @@ def long_episodes(k):
     episodic = FiniteMDP(moves, rewards, 1.0, terminal=[3])
     mu, pi = (np.vstack([policy, [[0.5, 0.5]]]) for policy in (mu, pi))
     start = [1.0, 0.0, 0.0, 0.0]
-    return PredictionProblem.on_pairs(episodic, mu, pi, np.vstack([features, np.zeros((2, 3))]), start=start), 1.0
+    return PredictionProblem.on_pairs(
+        episodic, mu, pi, np.vstack([features, np.zeros((2, 3))]), start=start
+    ), 1.0
 
 
 # Each with the last power at which a fixed point must be given, and the first from which it must be refused.
@@ -173,12 +178,16 @@ def matrices_hold(problem, lam, ref):
 def objective_holds(problem, lam, ref):
     """MSPBE, its gradient and M⁻¹g are within their bounds."""
     bound = problem.rounding(SIGMA, lam)
-    root = mpmath.sqrt(2 * mpmath.mpf(problem.mspbe(THETA, SIGMA, lam))) - mpmath.sqrt(2 * ref.mspbe(THETA))
+    root = mpmath.sqrt(2 * mpmath.mpf(problem.mspbe(THETA, SIGMA, lam))) - mpmath.sqrt(
+        2 * ref.mspbe(THETA)
+    )
     assert abs(root) <= bound.residual(THETA)
     gradient = difference(problem.mspbe_gradient(THETA, SIGMA, lam), ref.gradient(THETA))
     assert (gradient <= bound.gradient(THETA)).all()
     scale = np.linalg.svd(np.sqrt(problem.xi)[:, None] * problem.features, compute_uv=False)
-    solved = np.linalg.norm(difference(problem.solve_M(THETA), mpmath.lu_solve(ref.M, exact(THETA))))
+    solved = np.linalg.norm(
+        difference(problem.solve_M(THETA), mpmath.lu_solve(ref.M, exact(THETA)))
+    )
     limit = 4.0 * unit(problem.n) * scale[0] / scale[-1] * np.linalg.norm(THETA) / scale[-1] ** 2
     assert solved <= limit
 
@@ -186,7 +195,9 @@ def objective_holds(problem, lam, ref):
 def fixed_point_holds(problem, lam, ref):
     theta = problem.fixed_point(SIGMA, lam)
     y = problem.rounding(SIGMA, lam).y
-    inverse = np.linalg.pinv(y.T @ (problem.gamma * problem.next_features(SIGMA) - problem.features), rcond=0.0)
+    inverse = np.linalg.pinv(
+        y.T @ (problem.gamma * problem.next_features(SIGMA) - problem.features), rcond=0.0
+    )
     error = np.linalg.norm(difference(theta, ref.fixed_point()))
     assert error <= problem.rounding(SIGMA, lam).fixed_point(theta, inverse)
     assert error <= TOLERATED * np.linalg.norm(theta)
@@ -205,7 +216,9 @@ def test_bounds_hold_or_the_result_is_refused(family):
             refusals.append(str(refusal))
             continue
         ref = Reference(problem, SIGMA, lam)
-        if problem.rank_M < problem.d:  # said, not hidden: M counts as singular, and the problem is another one
+        if (
+            problem.rank_M < problem.d
+        ):  # said, not hidden: M counts as singular, and the problem is another one
             assert family == "collinear"
             assert k >= 13
             continue
@@ -219,11 +232,16 @@ def test_bounds_hold_or_the_result_is_refused(family):
             given.append(k)
     assert set(range(1, last_given + 1)) <= set(given)
     assert all(k < first_refused for k in given)
-    assert all(re.search("near to singular|collinear|no solution|never ends", text) for text in refusals), refusals
+    assert all(
+        re.search("near to singular|collinear|no solution|never ends", text) for text in refusals
+    ), refusals
 
 
 def test_the_features_of_float64_itself_are_where_collinear_turns_into_singular():
-    with pytest.raises(ValueError, match=r"features are nearly collinear: the condition number of Ξ\^½Φ is 1\.\de\+13"):
+    with pytest.raises(
+        ValueError,
+        match=r"features are nearly collinear: the condition number of Ξ\^½Φ is 1\.\de\+13",
+    ):
         collinear(12)[0].mspbe(THETA, SIGMA, 0.7)
     assert collinear(11)[0].rank_M == 3
     assert collinear(15)[0].rank_M == 2
@@ -233,7 +251,9 @@ def test_a_trace_that_lives_too_long_is_refused_and_named():
     problem, _ = gamma_to_one(13, 1.0)
     assert np.isfinite(problem.A(SIGMA, 0.9)).all()
     for call in (problem.A, problem.b, problem.fixed_point, problem.rank_A, problem.gamma_v):
-        with pytest.raises(ValueError, match=r"gamma·lam is 0\.9999999999999; .* should be further below 1"):
+        with pytest.raises(
+            ValueError, match=r"gamma·lam is 0\.9999999999999; .* should be further below 1"
+        ):
             call(SIGMA, 1.0)
 
 
@@ -241,11 +261,15 @@ def test_a_trace_that_lives_too_long_is_refused_and_named():
 def test_values_lose_what_the_condition_number_says_or_are_refused(k):
     mdp, mu, *_ = parts(1.0 - 10.0**-k)
     if k >= 12:
-        with pytest.raises(ValueError, match=r"gamma is 0\.99999999.*; .* rounding may take the whole result"):
+        with pytest.raises(
+            ValueError, match=r"gamma is 0\.99999999.*; .* rounding may take the whole result"
+        ):
             mdp.q(mu)
         return
     chain = mdp.pair_chain(mu)
-    want = mpmath.lu_solve(mpmath.eye(6) - mpmath.mpf(mdp.gamma) * exact(chain), exact(mdp.rewards.ravel()))
+    want = mpmath.lu_solve(
+        mpmath.eye(6) - mpmath.mpf(mdp.gamma) * exact(chain), exact(mdp.rewards.ravel())
+    )
     got = mdp.q(mu).ravel()
     bound = resolvent_error(chain, mdp.gamma)
     assert difference(got, want).max() <= bound * np.abs(got).max()
@@ -273,7 +297,9 @@ def test_every_entry_of_a_stationary_law_is_right_however_nearly_absorbing_the_c
     apart[:4, :4], apart[4:, 4:] = chains
     apart[0, 5], apart[6, 2] = tiny, 3.0 * tiny
     apart[[0, 6]] /= apart[[0, 6]].sum(axis=1, keepdims=True)
-    sticky = chains[0] * np.array([[1.0], [tiny], [tiny**2], [1.0]])  # states that are hardly ever left
+    sticky = chains[0] * np.array(
+        [[1.0], [tiny], [tiny**2], [1.0]]
+    )  # states that are hardly ever left
     sticky += np.diag(1.0 - sticky.sum(axis=1))
     with mp.workdps(DIGITS + 8 * k):
         for chain in (apart, sticky):
@@ -304,7 +330,9 @@ def test_spectral_abscissa_of_a_jordan_block_is_off_by_a_root_of_rounding_as_doc
     n = 6
     block = -np.eye(n) + np.diag(np.ones(n - 1), 1)
     shear = np.tril(np.ones((n, n)))
-    matrix = shear @ block @ np.linalg.inv(shear)  # whole numbers: no rounding, every eigenvalue is −1
+    matrix = (
+        shear @ block @ np.linalg.inv(shear)
+    )  # whole numbers: no rounding, every eigenvalue is −1
     norm = np.linalg.norm(matrix, 2)
     error = abs(spectral_abscissa(matrix) + 1.0)
     assert 1e-6 < error <= (2 * norm) ** (1 - 1 / n) * (10 * n * EPS * norm) ** (1 / n)
@@ -362,14 +390,18 @@ def test_bounds_on_residual_and_gradient_are_those_of_the_formulas():
     theta = np.array([2.0, -3.0])
     white = np.hypot(*(sum(abs(y[:, i])) for i in range(2))) + 1.5 * np.hypot(1.0, 7.0)
     changes = [seen(fields, change[:, j], max(abs(phi[:, j]))) for j in range(2)]
-    residual = white * (seen(fields, reward, max(abs(reward))) + 2.0 * changes[0] + 3.0 * changes[1])
+    residual = white * (
+        seen(fields, reward, max(abs(reward))) + 2.0 * changes[0] + 3.0 * changes[1]
+    )
     assert bound.residual(theta) == near(residual)
     size = np.linalg.norm(y.T @ (change @ theta + reward))
     for j in range(2):
         slope = np.hypot(*(y.T @ change[:, j]))
         assert bound.gradient(theta)[j] == near(white * changes[j] * size + slope * residual)
     for call in (bound.residual, bound.gradient):
-        with pytest.raises(ValueError, match=r"^theta has shape \(3,\); it should have shape \(2,\)$"):
+        with pytest.raises(
+            ValueError, match=r"^theta has shape \(3,\); it should have shape \(2,\)$"
+        ):
             call(np.ones(3))
 
 
@@ -379,7 +411,9 @@ def test_the_bound_on_a_fixed_point_is_that_of_the_formula():
     theta, inverse = np.array([2.0, -3.0]), np.array([[1.0, 0.5], [-2.0, 4.0]])
     sizes = max(abs(reward)) + 2.0 * max(abs(phi[:, 0])) + 3.0 * max(abs(phi[:, 1]))
     known = np.sqrt(sum(sum(abs(y @ row)) ** 2 for row in inverse))
-    unknown = 1.5 * np.sqrt(1.0**2 + 3.5**2 + 2.0**2 + 28.0**2)  # columns of the inverse, times 1 and 7
+    unknown = 1.5 * np.sqrt(
+        1.0**2 + 3.5**2 + 2.0**2 + 28.0**2
+    )  # columns of the inverse, times 1 and 7
     products = 4 * sizes * np.hypot(*(sum(abs(y[:, i])) for i in range(2)))
     products += np.sqrt(((y.T @ change) ** 2).sum()) * np.sqrt(13.0)
     expected = seen(fields, reward + change @ theta, sizes) * (known + unknown)
@@ -391,11 +425,15 @@ def test_the_error_of_a_resolvent_is_bounded_by_the_series_or_by_the_condition_n
     chain = np.array([[0.5, 0.5], [0.2, 0.8]])
     assert resolvent_error(chain, 0.5) == near(2 * 10 * EPS * 1.5 / 0.5)
     assert resolvent_error(-chain, 0.5) == near(2 * 10 * EPS * 1.5 / 0.5)
-    assert resolvent_error(np.eye(2), 0.99) == near(2 * 10 * EPS * 199, 1e-9)  # the series, at its limit
+    assert resolvent_error(np.eye(2), 0.99) == near(
+        2 * 10 * EPS * 199, 1e-9
+    )  # the series, at its limit
     system = np.eye(2) - 0.999 * chain
     norm, inverse = (max(abs(rows).sum(axis=1)) for rows in (system, np.linalg.inv(system)))
     assert resolvent_error(chain, 0.999) == near(2 * 10 * EPS * norm * inverse, 1e-9)
-    with pytest.raises(ValueError, match=r"^chain has shape \(2, 3\); it should have shape \(2, 2\)$"):
+    with pytest.raises(
+        ValueError, match=r"^chain has shape \(2, 3\); it should have shape \(2, 2\)$"
+    ):
         resolvent_error(np.ones((2, 3)) / 3, 0.5)
     for decay in (-0.1, 1.1):
         with pytest.raises(ValueError, match=rf"^decay is {decay}; it should be in \[0, 1\]$"):

@@ -37,14 +37,18 @@ def _fixed(x: np.ndarray) -> np.ndarray:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    )
 
 
 def is_numeric(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "iuf" and value.size > 0
     entries = value if isinstance(value, list | tuple) else [value]
-    return any(map(is_number, entries)) and all(entry is None or is_number(entry) for entry in entries)
+    return any(map(is_number, entries)) and all(
+        entry is None or is_number(entry) for entry in entries
+    )
 
 
 def convert(value: Any, kind: type) -> Any:
@@ -53,7 +57,11 @@ def convert(value: Any, kind: type) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             narrow = value.astype(kind)
-        return narrow if (narrow == value).all() and (narrow >= 0).tolist() == (value >= 0).tolist() else value
+        return (
+            narrow
+            if (narrow == value).all() and (narrow >= 0).tolist() == (value >= 0).tolist()
+            else value
+        )
     if isinstance(value, list | tuple):
         return type(value)(convert(entry, kind) for entry in value)
     return convert(np.array(value), kind)[()] if is_number(value) else value
@@ -63,7 +71,10 @@ def is_whole(value: Any) -> bool:
     """Whether a value consists of integers, so that floating-point numbers may be refused in its place."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "iu"
-    return all(v is None or isinstance(v, int) for v in (value if isinstance(value, list | tuple) else [value]))
+    return all(
+        v is None or isinstance(v, int)
+        for v in (value if isinstance(value, list | tuple) else [value])
+    )
 
 
 def _rounded(kind: type) -> Callable[[np.ndarray], np.ndarray]:
@@ -92,7 +103,9 @@ def one_hot(x: np.ndarray) -> np.ndarray:
 def whole(name: str, value: Any) -> Iterator[Any]:
     """Whole numbers in place of a value, the more telling ones first."""
     if isinstance(value, int):  # 12·12 leaves 8 bits, and so does 120 + 12
-        larger = {"first_run": (120,), "run": (120,), "seed": (120,), "workers": ()}.get(name, (12,))
+        larger = {"first_run": (120,), "run": (120,), "seed": (120,), "workers": ()}.get(
+            name, (12,)
+        )
         yield from (*larger, value) if value < 12 else (value,)
     elif is_whole(value):
         yield value
@@ -110,7 +123,9 @@ def outcome(key: str, changes: dict[str, Any]) -> Outcome:
         warnings.simplefilter("ignore")
         try:
             result = public()[key](**(call(key) | changes))
-            return "taken", list(itertools.islice(result, 50)) if isinstance(result, Iterator) else result
+            return "taken", list(itertools.islice(result, 50)) if isinstance(
+                result, Iterator
+            ) else result
         except Exception as error:
             return f"refused, {type(error).__name__}", str(error).split()[0]
 
@@ -137,29 +152,49 @@ def difference(a: Any, b: Any, where: str = "") -> str:
     elif type(a).__module__.startswith("gqlib") and hasattr(a, "__dict__"):
         where, parts = f"{where} {type(a).__name__}", [(vars(a), vars(b))]
     if parts is not None:
-        return next(filter(None, itertools.starmap(functools.partial(difference, where=where), parts)), "")
-    equal = a.identical(b) if hasattr(a, "data_vars") else inspect.isroutine(a) or a == b or (a != a and b != b)
+        return next(
+            filter(None, itertools.starmap(functools.partial(difference, where=where), parts)), ""
+        )
+    equal = (
+        a.identical(b)
+        if hasattr(a, "data_vars")
+        else inspect.isroutine(a) or a == b or (a != a and b != b)
+    )
     return "" if equal else f"{where}: {str(b)[:80]} instead of {str(a)[:80]}"
 
 
 def variants(key: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """What is varied, the arguments in plain numbers, and the same values otherwise."""
-    good = {name: value for name, value in call(key).items() if name != "self" and is_numeric(value)}
+    good = {
+        name: value for name, value in call(key).items() if name != "self" and is_numeric(value)
+    }
     base: dict[str, Any] = {}
     for name, value in good.items():
         for candidate in whole(name, value):
             if outcome(key, base | {name: candidate})[0] == "taken":
                 base[name] = candidate
                 break
-            yield f"{name} as int8", base | {name: candidate}, base | {name: convert(candidate, np.int8)}
+            yield (
+                f"{name} as int8",
+                base | {name: candidate},
+                base | {name: convert(candidate, np.int8)},
+            )
         else:
             if isinstance(value, float):
                 yield f"{name} as uint64", base | {name: 0.0}, base | {name: np.uint64(0)}
     for kind in INTEGERS:
         yield kind.__name__, base, {name: convert(value, kind) for name, value in base.items()}
     for kind in FLOATS:
-        rounded = {name: shaped(value, _rounded(kind)) for name, value in good.items() if not is_whole(value)}
-        yield kind.__name__, rounded, {name: convert(value, kind) for name, value in rounded.items()}
+        rounded = {
+            name: shaped(value, _rounded(kind))
+            for name, value in good.items()
+            if not is_whole(value)
+        }
+        yield (
+            kind.__name__,
+            rounded,
+            {name: convert(value, kind) for name, value in rounded.items()},
+        )
     for layout, change in LAYOUTS.items():
         arrays = {name: value for name, value in good.items() if isinstance(value, np.ndarray)}
         yield layout, arrays, {name: change(value) for name, value in arrays.items()}

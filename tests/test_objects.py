@@ -73,7 +73,9 @@ def test_a_problem_does_not_change(array):
     problem = MAKERS["problem"]()
     with pytest.raises(ValueError, match="read-only"):
         getattr(problem, array)[...] = 0.0
-    with pytest.raises(AttributeError, match=f"PredictionProblem does not change; {array} should be given"):
+    with pytest.raises(
+        AttributeError, match=f"PredictionProblem does not change; {array} should be given"
+    ):
         setattr(problem, array, 0.0)
     with pytest.raises(AttributeError, match="does not change"):
         delattr(problem, array)
@@ -96,7 +98,11 @@ PARTS = {
 def test_problems_that_differ_in_one_part_are_not_equal(part):
     one = PredictionProblem(**PARTS)
     other = PredictionProblem(**PARTS | {part: PARTS[part] * 0.5})
-    assert (one == PredictionProblem(**PARTS), one == other, hash(one) == hash(other)) == (True, False, False)
+    assert (one == PredictionProblem(**PARTS), one == other, hash(one) == hash(other)) == (
+        True,
+        False,
+        False,
+    )
 
 
 def test_views_that_differ_in_the_walk_or_in_their_sigma_are_not_equal():
@@ -158,7 +164,10 @@ def test_the_type_of_a_choice_lists_what_the_call_takes(call, name, wrong):
     """So an editor offers the names, and a type checker refuses others, as the call does."""
     listed = get_args(get_type_hints(call)[name])
     assert len(listed) > 1
-    with pytest.raises(ValueError, match=f"{name} is '{wrong}'; it should be one of {', '.join(map(repr, listed))}$"):
+    with pytest.raises(
+        ValueError,
+        match=f"{name} is '{wrong}'; it should be one of {', '.join(map(repr, listed))}$",
+    ):
         call(**{name: wrong})
     for each in listed:
         call(**{name: each})
@@ -178,12 +187,19 @@ def test_signatures_reach_into_what_is_held():
     values = [{"a": 1.0}, {"a": 2.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}, {}, {"a": {"a": 1.0}}, [1.0], [2.0], [[1.0]],
               (), None, 1.0]  # fmt: skip
     given = [((), {}), ((1.0,), {}), ((2.0,), {}), ((), {"shift": 1.0}), ((), {"shift": 2.0})]
-    values += [functools.partial(print), *(functools.partial(made, *args, **named) for args, named in given)]
+    values += [
+        functools.partial(print),
+        *(functools.partial(made, *args, **named) for args, named in given),
+    ]
     for k, value in enumerate(values):
-        assert [signature(value) == signature(other) for other in values] == [j == k for j in range(len(values))]
+        assert [signature(value) == signature(other) for other in values] == [
+            j == k for j in range(len(values))
+        ]
         assert signature(value) == signature(copy.copy(value))
         assert hash(signature(value)) == hash(signature(copy.copy(value)))
-    two, three = (functools.partial(made, np.zeros(2), shift=[np.arange(k)]) for k in (2, 3))  # of no hash themselves
+    two, three = (
+        functools.partial(made, np.zeros(2), shift=[np.arange(k)]) for k in (2, 3)
+    )  # of no hash themselves
     assert hash(signature(two)) != hash(signature(three))
 
 
@@ -208,14 +224,23 @@ class Written(ByValue):
 
 def test_equal_objects_are_of_one_class_and_hold_the_same_and_hash_by_it():
     one, same = Held(np.zeros(2), "a"), Held(np.zeros(2), "a")
-    others = [Held(np.ones(2), "a"), Held(np.zeros(2), "b"), Kept(np.zeros(2), "a"), Written(np.zeros(2))]
+    others = [
+        Held(np.ones(2), "a"),
+        Held(np.zeros(2), "b"),
+        Kept(np.zeros(2), "a"),
+        Written(np.zeros(2)),
+    ]
     assert (one == same, one != same, hash(one) == hash(same)) == (True, False, True)
     for other in others:
         assert (one == other, other == one, hash(one) == hash(other)) == (False, False, False)
     assert one.__eq__("a word") is NotImplemented
     assert (one == 1) is False
     first, second = Written(np.zeros(2), "one remark"), Written(np.zeros(2), "another")
-    assert (first == second, hash(first) == hash(second), first == Written(np.ones(2))) == (True, True, False)
+    assert (first == second, hash(first) == hash(second), first == Written(np.ones(2))) == (
+        True,
+        True,
+        False,
+    )
 
 
 def test_what_is_fixed_says_what_it_would_not_change():
@@ -226,7 +251,9 @@ def test_what_is_fixed_says_what_it_would_not_change():
         told = f"Held does not change; {name} should be given when it is made"
         with pytest.raises(AttributeError, match=f"^{told}$"):
             setattr(held, name, "b")
-    with pytest.raises(AttributeError, match=r"^Held does not change; word should be left as it is$"):
+    with pytest.raises(
+        AttributeError, match=r"^Held does not change; word should be left as it is$"
+    ):
         del held.word
     assert (held.word, hasattr(held, "other")) == ("a", False)
 
@@ -247,13 +274,19 @@ def test_the_table_of_a_problem_has_its_sizes_ranks_and_stability():
     loop = PredictionProblem(np.eye(1), [[1.0]], [[1.0]], [0.0], [1.0], 1.0)
     assert "<td>on the border</td>" in loop._repr_html_()
     assert domains.two_state(0.9)._repr_html_().startswith("<p>two-state (continuing)</p><table>")
-    assert "<th scope=\"row\">terminal states</th><td>0</td>" in MAKERS["mdp"]()._repr_html_()
+    assert '<th scope="row">terminal states</th><td>0</td>' in MAKERS["mdp"]()._repr_html_()
 
 
 def test_the_package_shows_its_modules_and_loads_none_of_them():
     shown = dir(gqlib)
     folder = Path(gqlib.__file__).parent
-    found = {path.stem for path in (*folder.glob("[a-z]*.py"), *(init.parent for init in folder.glob("*/__init__.py")))}
+    found = {
+        path.stem
+        for path in (
+            *folder.glob("[a-z]*.py"),
+            *(init.parent for init in folder.glob("*/__init__.py")),
+        )
+    }
     assert shown == sorted({*gqlib.__all__, *found})
     code = (
         "import sys, gqlib; dir(gqlib); before = set(sys.modules);"
@@ -262,7 +295,9 @@ def test_the_package_shows_its_modules_and_loads_none_of_them():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "-2.0\n"
-    assert done.stderr.endswith("AttributeError: module 'gqlib' has no attribute 'no_such_module'\n")
+    assert done.stderr.endswith(
+        "AttributeError: module 'gqlib' has no attribute 'no_such_module'\n"
+    )
     assert gqlib.__getattr__("tabular") is sys.modules["gqlib.tabular"]
     for name in ("_validate", "no_such_module"):
         with pytest.raises(AttributeError, match=rf"^module 'gqlib' has no attribute '{name}'$"):
@@ -272,13 +307,36 @@ def test_the_package_shows_its_modules_and_loads_none_of_them():
 RESULTS = {
     "control": lambda: run_control(ControlSetting(episodes=3, max_steps=10), 2, 0),
     "engine": lambda: run("mountain_car", "sarsa", runs=2, seed=0, episodes=3, max_steps=10),
-    "prediction": lambda: run_prediction(PredictionSetting(domains.boyan_chain(), steps=20, kept=2), 2, 0),
+    "prediction": lambda: run_prediction(
+        PredictionSetting(domains.boyan_chain(), steps=20, kept=2), 2, 0
+    ),
     "optimum": lambda: policy_iteration(FiniteMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], 0.5)),
 }
 SHOWN = {
-    "control": ["ControlResult", "mean steps per episode", ">10<", ">10 to 10<", "capped episodes", ">6<"],
-    "engine": ["EngineResult", "mountain car", "sarsa", "mean return", ">-10<", ">-10 to -10<", "diverged runs"],
-    "prediction": ["PredictionResult", "gq", "mean error at the end", "its 95% interval", "diverged runs"],
+    "control": [
+        "ControlResult",
+        "mean steps per episode",
+        ">10<",
+        ">10 to 10<",
+        "capped episodes",
+        ">6<",
+    ],
+    "engine": [
+        "EngineResult",
+        "mountain car",
+        "sarsa",
+        "mean return",
+        ">-10<",
+        ">-10 to -10<",
+        "diverged runs",
+    ],
+    "prediction": [
+        "PredictionResult",
+        "gq",
+        "mean error at the end",
+        "its 95% interval",
+        "diverged runs",
+    ],
     "optimum": ["Optimum", "best action", ">2<", ">1<"],
 }
 
@@ -302,7 +360,9 @@ def test_a_table_of_many_states_is_cut_and_says_so():
 
 
 def test_a_run_that_diverged_is_counted_and_no_mean_is_made_up():
-    result = run("mountain_car", "sarsa", runs=2, seed=0, episodes=3, max_steps=50, alpha=1e40, lam=0.9)
+    result = run(
+        "mountain_car", "sarsa", runs=2, seed=0, episodes=3, max_steps=50, alpha=1e40, lam=0.9
+    )
     table = result._repr_html_()
     assert result.diverged.all()
     assert '<th scope="row">diverged runs</th><td>2</td>' in table
@@ -322,7 +382,9 @@ def test_a_table_is_this_html_to_the_letter():
 
 def test_what_does_not_change_says_what_it_is():
     mdp = random_walk(3).mdp
-    with pytest.raises(AttributeError, match=r"^FiniteMDP does not change; gamma should be left as it is$"):
+    with pytest.raises(
+        AttributeError, match=r"^FiniteMDP does not change; gamma should be left as it is$"
+    ):
         del mdp.gamma
     with pytest.raises(AttributeError, match=r"^FiniteMDP does not change"):
         mdp.gamma = 0.5

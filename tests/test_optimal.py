@@ -19,8 +19,14 @@ def programmed(mdp):
     use = ~np.repeat(mdp.is_terminal, a)
     moves = np.where(mdp.is_terminal, 0.0, mdp.transitions).reshape(n * a, n)
     left = (mdp.gamma * moves - np.repeat(np.eye(n), a, axis=0))[use]
-    ends = {"A_eq": np.eye(n)[mdp.is_terminal], "b_eq": np.zeros(len(mdp.terminal))} if mdp.terminal else {}
-    found = linprog(np.ones(n), A_ub=left, b_ub=-mdp.rewards.ravel()[use], bounds=(None, None), **ends)
+    ends = (
+        {"A_eq": np.eye(n)[mdp.is_terminal], "b_eq": np.zeros(len(mdp.terminal))}
+        if mdp.terminal
+        else {}
+    )
+    found = linprog(
+        np.ones(n), A_ub=left, b_ub=-mdp.rewards.ravel()[use], bounds=(None, None), **ends
+    )
     return found.x
 
 
@@ -57,7 +63,11 @@ def test_what_value_iteration_says_of_itself(gamma, reward, steps):
     found = value_iteration(mdp, 1.01 * bound)
     assert found.iterations == steps
     assert found.bound == pytest.approx(bound + rounding / 2, rel=1e-15, abs=0)
-    assert found.v.tolist() == found.q[:, 0].tolist() == [pytest.approx(reward * (1 - gamma**steps) / (1 - gamma))]
+    assert (
+        found.v.tolist()
+        == found.q[:, 0].tolist()
+        == [pytest.approx(reward * (1 - gamma**steps) / (1 - gamma))]
+    )
     with pytest.raises(ValueError, match=rf"at least {rounding:.1e}"):
         value_iteration(mdp, 0.999 * rounding)
     assert value_iteration(mdp, 1.001 * rounding).bound <= 1.001 * rounding
@@ -83,7 +93,9 @@ def test_where_nothing_is_paid_a_tolerance_of_zero_is_refused_too():
 
 @pytest.mark.slow
 def test_the_lake_and_the_cliff_have_their_known_values():
-    lake = policy_iteration(FiniteMDP.from_gym(gymnasium.make("FrozenLake-v1", is_slippery=False), 0.9))
+    lake = policy_iteration(
+        FiniteMDP.from_gym(gymnasium.make("FrozenLake-v1", is_slippery=False), 0.9)
+    )
     assert lake.v[0] == pytest.approx(0.9**5)  # six steps to the goal, which pays 1
     slippery = FiniteMDP.from_gym(gymnasium.make("FrozenLake-v1"), 1.0)
     assert policy_iteration(slippery).v[0] == pytest.approx(14 / 17)
@@ -109,8 +121,12 @@ def test_an_agent_learns_the_optimum_that_is_computed():
 
 
 def test_refusals():
-    for_ever = FiniteMDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0]] * 2], [[1.0, 0.0], [0.0, 0.0]], 1.0, terminal=[1])
-    told = r"^mdp has gamma 1\.0 and a policy that never ends; every policy tried should end surely$"
+    for_ever = FiniteMDP(
+        [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0]] * 2], [[1.0, 0.0], [0.0, 0.0]], 1.0, terminal=[1]
+    )
+    told = (
+        r"^mdp has gamma 1\.0 and a policy that never ends; every policy tried should end surely$"
+    )
     with pytest.raises(ValueError, match=told):
         policy_iteration(for_ever)
     told = r"^mdp has gamma 1\.0; for value iteration it should be below 1 \(policy_iteration takes it\)$"
@@ -120,7 +136,10 @@ def test_refusals():
         value_iteration(random_mdp(np.random.default_rng(0), 3, 2, gamma=0.9), 1e-300)
 
     class Env:
-        P = {0: {0: [(1.0, 1, 0.0, True)], 1: [(1.0, 1, 0.0, False)]}, 1: {0: [(1.0, 0, 0.0, False)]}}  # noqa: RUF012
+        P = {  # noqa: RUF012
+            0: {0: [(1.0, 1, 0.0, True)], 1: [(1.0, 1, 0.0, False)]},
+            1: {0: [(1.0, 0, 0.0, False)]},
+        }
 
     with pytest.raises(ValueError, match="env ends only some of the episodes that reach state 1"):
         FiniteMDP.from_gym(Env(), 0.9)
@@ -149,7 +168,9 @@ def test_the_mdp_of_an_environment_is_what_it_samples():
     counts = seen.sum(axis=2)
     often = counts > 200
     assert often.sum() >= 20
-    for row, moves in zip(seen[often] / counts[often][:, None], mdp.transitions[often], strict=True):
+    for row, moves in zip(
+        seen[often] / counts[often][:, None], mdp.transitions[often], strict=True
+    ):
         assert np.abs(row - moves).max() < 0.12
     assert (np.abs(paid / np.maximum(counts, 1) - mdp.rewards)[often] < 0.12).all()
 
@@ -157,18 +178,28 @@ def test_the_mdp_of_an_environment_is_what_it_samples():
 @pytest.mark.parametrize(("states", "rows"), [(3, 3), (20, 20), (21, 20), (50, 20)])
 def test_an_optimum_is_told_in_a_table_of_at_most_twenty_rows(states, rows):
     best = np.arange(states) % 2
-    found = Optimum(np.ones((states, 2)), np.arange(states) + 0.123456, np.eye(2)[best], 4, 0.0)._repr_html_()
+    found = Optimum(
+        np.ones((states, 2)), np.arange(states) + 0.123456, np.eye(2)[best], 4, 0.0
+    )._repr_html_()
     cells = [re.findall(r">([^<]*)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", found)]
     assert "<caption>Optimum</caption>" in found
     assert cells[0] == ["state", "value", "best action"]
     told = [[str(s), f"{s + 0.123456:.4g}", str(best[s])] for s in range(states)]
-    assert cells[1:] == (told if states <= 20 else [*told[:19], ["…", f"{states} states in all", ""]])
+    assert cells[1:] == (
+        told if states <= 20 else [*told[:19], ["…", f"{states} states in all", ""]]
+    )
     assert len(cells) == rows + 1
 
 
 def test_ties_within_rounding_go_to_the_first_action_and_others_do_not():
     """One state, γ = 0: rewards are the values, and what counts as rounding is 1e-10 of the largest, or of one."""
-    for size, gap, best in ((1.0, 0.5e-10, 0), (1.0, 2e-10, 1), (1e6, 0.5e-4, 0), (1e6, 2e-4, 1), (1e-3, 0.5e-10, 0)):
+    for size, gap, best in (
+        (1.0, 0.5e-10, 0),
+        (1.0, 2e-10, 1),
+        (1e6, 0.5e-4, 0),
+        (1e6, 2e-4, 1),
+        (1e-3, 0.5e-10, 0),
+    ):
         mdp = FiniteMDP(np.ones((1, 2, 1)), [[size, size + gap]], 0.0)
         for found in (policy_iteration(mdp), value_iteration(mdp)):
             assert found.policy.tolist() == np.eye(2)[[best]].tolist()

@@ -21,7 +21,9 @@ def scores_of(means, runs=200, noise=1.0, seed=0):
     """Integer scores, one row per sigma, with a part that all rows of a run share."""
     rng = np.random.default_rng(seed)
     shared = rng.normal(0, 3.0, runs)
-    return np.round(1000 * (np.array(means)[:, None] + shared + rng.normal(0, noise, (len(means), runs)))).astype(int)
+    return np.round(
+        1000 * (np.array(means)[:, None] + shared + rng.normal(0, noise, (len(means), runs)))
+    ).astype(int)
 
 
 def small_dataset():
@@ -66,7 +68,10 @@ def test_comparison_is_the_larger_of_two_tests_with_holm():
         ]
         assert p_values == pytest.approx(holm(np.max(both, axis=1)), rel=1e-9)
     low, high = (
-        [[stats.ttest_rel(row, scores[end], alternative=side).pvalue for row in scores[1:-1]] for end in (0, -1)]
+        [
+            [stats.ttest_rel(row, scores[end], alternative=side).pvalue for row in scores[1:-1]]
+            for end in (0, -1)
+        ]
         for side in ("less", "greater")
     )
     ways = np.maximum(low[0], high[1]), np.maximum(high[0], low[1])
@@ -95,8 +100,13 @@ def test_comparison_makes_few_false_findings_if_sigma_has_no_effect():
 
 def test_few_rows_equal_to_one_end_are_said_to_be_between_the_two():
     rng = np.random.default_rng(6)
-    means = np.array([0.0] * 6 + [5.0])[:, None]  # the other end is far away: "between" hangs on one comparison
-    found = [(compare_with_ends(rng.normal(means, 1.0, (7, 60))).p_between <= 0.05).any() for _ in range(300)]
+    means = np.array([0.0] * 6 + [5.0])[
+        :, None
+    ]  # the other end is far away: "between" hangs on one comparison
+    found = [
+        (compare_with_ends(rng.normal(means, 1.0, (7, 60))).p_between <= 0.05).any()
+        for _ in range(300)
+    ]
     assert np.mean(found) < 0.05
 
 
@@ -106,7 +116,9 @@ def test_repetitions_follow_the_law_of_the_means():
     repeated = repeat_procedure(scores, 100, 4000, np.random.default_rng(1))
     gap = scores[1] - scores[2]
     chance = stats.norm.cdf(0, gap.mean(), gap.std() / 10)
-    assert (repeated.winner == 1).mean() == pytest.approx(chance, abs=4 * np.sqrt(chance * (1 - chance) / 4000) + 0.02)
+    assert (repeated.winner == 1).mean() == pytest.approx(
+        chance, abs=4 * np.sqrt(chance * (1 - chance) / 4000) + 0.02
+    )
     assert (repeated.counts == [2, 0, 0]).all()
     assert (repeated.leading == 0).all()
     share = (repeated.winner == 1).mean()
@@ -152,7 +164,9 @@ def test_choice_flatters_the_winner_and_confirmation_does_not():
 
 
 @pytest.mark.parametrize("scores", [np.ones((2, 5)), np.ones(5), np.full((3, 4), np.nan)])
-@pytest.mark.parametrize("function", [compare_with_ends, confirm_winner, lambda scores: block_repetitions(scores, 1)])
+@pytest.mark.parametrize(
+    "function", [compare_with_ends, confirm_winner, lambda scores: block_repetitions(scores, 1)]
+)
 def test_scores_of_another_shape_or_not_finite_are_refused(function, scores):
     with pytest.raises(ValueError, match="scores"):
         function(scores)

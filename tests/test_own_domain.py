@@ -10,7 +10,14 @@ import pytest
 from numba import njit
 
 from gqlib import FiniteMDP
-from gqlib.domains import boyan_chain, domain_on_pairs, own_domain, random_mdp, random_policy, two_state
+from gqlib.domains import (
+    boyan_chain,
+    domain_on_pairs,
+    own_domain,
+    random_mdp,
+    random_policy,
+    two_state,
+)
 from gqlib.domains.base import Domain, Trajectory
 from gqlib.emphatic import emphatic_matrix, emphatic_vector
 from gqlib.evaluation import PredictionSetting, measured_problem, run_prediction
@@ -59,7 +66,9 @@ def test_pairs_in_blocks_are_the_stacked_reading():
     pairs = own_domain(mdp, mu, pi, stacked.problem.features, theta0=stacked.theta0)
     for name in ("features", "p_mu", "p_pi", "rewards", "xi"):
         np.testing.assert_array_equal(getattr(stacked.problem, name), getattr(pairs.problem, name))
-    for one, other in zip(*(vars(fast.trajectory(d, 50, 0, 0)).values() for d in (stacked, pairs)), strict=True):
+    for one, other in zip(
+        *(vars(fast.trajectory(d, 50, 0, 0)).values() for d in (stacked, pairs)), strict=True
+    ):
         np.testing.assert_array_equal(one, other)
 
 
@@ -70,11 +79,17 @@ def settings(domain, learner, **changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reading", ["pairs", "expected"])
-@pytest.mark.parametrize("learner", ["gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd"])
+@pytest.mark.parametrize(
+    "learner", ["gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd"]
+)
 def test_learners_run_on_a_problem_of_ones_own(reading, learner):
     setting = settings(maze(reading), learner)
-    compiled, reference = (run_prediction(setting, 2, seed=5, engine=engine) for engine in ("fast", "reference"))
-    np.testing.assert_allclose(compiled.theta, reference.theta, rtol=0, atol=1e-12 * np.abs(reference.theta).max())
+    compiled, reference = (
+        run_prediction(setting, 2, seed=5, engine=engine) for engine in ("fast", "reference")
+    )
+    np.testing.assert_allclose(
+        compiled.theta, reference.theta, rtol=0, atol=1e-12 * np.abs(reference.theta).max()
+    )
     assert np.isfinite(compiled.theta).all()
     assert (compiled.theta[:, -1] != 0.0).all()
     assert np.isfinite(compiled.mspbe()).all()
@@ -84,7 +99,8 @@ def test_learners_run_on_a_problem_of_ones_own(reading, learner):
 @pytest.mark.parametrize("reading", ["pairs", "expected"])
 def test_without_a_ridge_tdrc_is_tdc(reading):
     tdrc, tdc = (
-        run_prediction(settings(maze(reading), learner, kappa=0.0), 2, seed=1).theta for learner in ("tdrc", "tdc")
+        run_prediction(settings(maze(reading), learner, kappa=0.0), 2, seed=1).theta
+        for learner in ("tdrc", "tdc")
     )
     np.testing.assert_allclose(tdrc, tdc, rtol=1e-11, atol=1e-13)
     ridged = run_prediction(settings(maze(reading), "tdrc", kappa=1.0), 2, seed=1).theta
@@ -95,7 +111,9 @@ def test_the_ridge_shrinks_omega():
     """One feature, φ = 1 and no reward: δ = (γ − 1)θ, and ω goes from ω to ω + β(δe − ω − κω)."""
     seen = own.Step(np.ones(1), 0.0, np.ones(1), np.ones(1), 1.0, 0.0, False)
     rates = own.Numbers(0.0, 0.5, 0.0, 0.1, 2.0, True)
-    _, (omega, _) = own.TDRC.plain().step(np.array([4.0]), (np.array([10.0]), np.zeros(1)), seen, rates)
+    _, (omega, _) = own.TDRC.plain().step(
+        np.array([4.0]), (np.array([10.0]), np.zeros(1)), seen, rates
+    )
     assert omega[0] == pytest.approx(10.0 + 0.1 * (-2.0 - 10.0 - 20.0))
 
 
@@ -117,7 +135,9 @@ def test_the_mean_of_an_emphatic_step_is_that_of_the_exact_matrices(lam):
         moves[k] = moved - theta
     exact = emphatic_matrix(domain.problem, lam) @ theta + emphatic_vector(domain.problem, lam)
     assert within_five_errors(moves, exact)
-    wrong = domain.problem.A(0.0, lam) @ theta + domain.problem.b(0.0, lam)  # that of the unweighted update
+    wrong = domain.problem.A(0.0, lam) @ theta + domain.problem.b(
+        0.0, lam
+    )  # that of the unweighted update
     assert not within_five_errors(moves, wrong)
 
 
@@ -142,7 +162,9 @@ def test_lstd_goes_to_the_fixed_point_of_the_target_policy(reading, lam):
 
 def test_plain_domains_run_without_ratios():
     setting = settings(two_state(0.9, "bootstrap"), "gq", steps=100)
-    compiled, reference = (run_prediction(setting, 2, seed=5, engine=engine) for engine in ("fast", "reference"))
+    compiled, reference = (
+        run_prediction(setting, 2, seed=5, engine=engine) for engine in ("fast", "reference")
+    )
     np.testing.assert_allclose(compiled.theta, reference.theta, rtol=1e-12)
     assert compiled.mspbe().shape == (2, 5)
     with pytest.raises(ValueError, match="target should be given"):
@@ -154,7 +176,11 @@ def test_plain_domains_run_without_ratios():
 def test_runs_on_domains_that_are_objects_share_their_walks():
     one, other = maze(), domain_on_pairs(*(lambda rng: (random_mdp(rng, 3, 2), [[0.5, 0.5]] * 3, [[1.0, 0.0]] * 3,
                                                         np.eye(6)))(np.random.default_rng(0)))  # fmt: skip
-    several = {"one": settings(one, "gq"), "same": settings(one, "semi-gradient"), "other": settings(other, "gq")}
+    several = {
+        "one": settings(one, "gq"),
+        "same": settings(one, "semi-gradient"),
+        "other": settings(other, "gq"),
+    }
     found = run_curves(several, 2, seed=0)
     for label, setting in several.items():
         np.testing.assert_array_equal(found[label].theta, run_prediction(setting, 2, seed=0).theta)
@@ -203,8 +229,13 @@ def test_objects_have_no_key_and_no_options():
 
 @pytest.mark.slow
 def test_a_learner_that_diverges_is_counted():
-    blow_up = own.Learner(lambda d: 0, lambda theta, memory, seen, rates: (1e3 * theta + 1.0, memory))
-    start, step = njit(lambda d: 0), njit(lambda theta, memory, seen, rates: (1e3 * theta + 1.0, memory))
+    blow_up = own.Learner(
+        lambda d: 0, lambda theta, memory, seen, rates: (1e3 * theta + 1.0, memory)
+    )
+    start, step = (
+        njit(lambda d: 0),
+        njit(lambda theta, memory, seen, rates: (1e3 * theta + 1.0, memory)),
+    )
     for learner in (blow_up, own.Learner(start, step)):
         result = run_prediction(settings(boyan_chain(), learner), 1, seed=0)
         assert result.diverged_at.tolist() == [5]  # 1, 1e3, 1e6, 1e9, 1e12
@@ -254,33 +285,62 @@ def _path(steps, rng, **changes):
         ({"theta0": [0.0]}, r"^theta0 has shape \(1,\); it should have shape \(2,\)$"),
         ({"theta0": [np.nan, 0.0]}, r"^theta0 is nan at \(0,\)"),
         ({"sampler": None}, r"^sampler is None; it should be a function$"),
-        ({"sampler": lambda steps: None}, r"^sampler takes \(steps\); it should take \(steps, rng\)$"),
+        (
+            {"sampler": lambda steps: None},
+            r"^sampler takes \(steps\); it should take \(steps, rng\)$",
+        ),
     ],
 )
 def test_a_plain_domain_names_what_it_refuses(changes, told):
     with pytest.raises(ValueError, match=told):
-        Domain(**({"name": "x", "problem": two_state(0.9).problem, "theta0": [0, 0], "sampler": _path} | changes))
+        Domain(
+            **(
+                {"name": "x", "problem": two_state(0.9).problem, "theta0": [0, 0], "sampler": _path}
+                | changes
+            )
+        )
 
 
 @pytest.mark.parametrize(
     ("sampler", "told"),
     [
         (lambda steps, rng: None, r"^sampler returned None; it should return a Trajectory$"),
-        (lambda steps, rng: _path(steps - 1, rng), r"^sampler returned phi .* float64 of shape \(4, 2\)$"),
-        (partial(_path, reward=np.zeros((4, 1))), r"^sampler returned reward .* float64 of shape \(4,\)$"),
+        (
+            lambda steps, rng: _path(steps - 1, rng),
+            r"^sampler returned phi .* float64 of shape \(4, 2\)$",
+        ),
+        (
+            partial(_path, reward=np.zeros((4, 1))),
+            r"^sampler returned reward .* float64 of shape \(4,\)$",
+        ),
         (partial(_path, reward=[0.0] * 4), r"^sampler returned reward .* float64 of shape \(4,\)$"),
-        (partial(_path, phi_next=np.zeros((4, 2), dtype=int)), r"^sampler returned phi_next .* float64 of shape"),
-        (partial(_path, phi_next_expected=np.zeros((4, 3))), r"^sampler returned phi_next_expected .* of shape"),
-        (partial(_path, reward=np.full(4, np.nan)), r"^sampler returned reward with an entry that is not finite"),
+        (
+            partial(_path, phi_next=np.zeros((4, 2), dtype=int)),
+            r"^sampler returned phi_next .* float64 of shape",
+        ),
+        (
+            partial(_path, phi_next_expected=np.zeros((4, 3))),
+            r"^sampler returned phi_next_expected .* of shape",
+        ),
+        (
+            partial(_path, reward=np.full(4, np.nan)),
+            r"^sampler returned reward with an entry that is not finite",
+        ),
         (partial(_path, ends=np.zeros(4)), r"^sampler returned ends .* bool of shape \(4,\)$"),
-        (partial(_path, ends=np.zeros(3, dtype=bool)), r"^sampler returned ends .* bool of shape \(4,\)$"),
+        (
+            partial(_path, ends=np.zeros(3, dtype=bool)),
+            r"^sampler returned ends .* bool of shape \(4,\)$",
+        ),
         (partial(_path, ends=[False] * 4), r"^sampler returned ends .* bool of shape \(4,\)$"),
     ],
 )
 def test_what_a_sampler_gets_wrong_is_no_divergence(sampler, told):
     domain = Domain("x", two_state(0.9).problem, [0.0, 0.0], sampler)
     setting = PredictionSetting(domain, lam=0.5, alpha=0.1, eta=1.0, steps=4, kept=2)
-    for ask in (lambda: domain.trajectory(4, np.random.default_rng(0)), lambda: run_prediction(setting, 1, seed=0)):
+    for ask in (
+        lambda: domain.trajectory(4, np.random.default_rng(0)),
+        lambda: run_prediction(setting, 1, seed=0),
+    ):
         with pytest.raises(ValueError, match=told):
             ask()
     assert len(replace(domain, sampler=_path).trajectory(4, np.random.default_rng(0))) == 4

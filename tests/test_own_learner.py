@@ -47,7 +47,13 @@ class Corridor(gymnasium.Env):
         self.done.append(int(action))
         self.place += 1
         over = self.place == 3
-        return np.full(1, self.place, dtype=np.float32), float(self.place), over and not self.cut, over and self.cut, {}
+        return (
+            np.full(1, self.place, dtype=np.float32),
+            float(self.place),
+            over and not self.cut,
+            over and self.cut,
+            {},
+        )
 
 
 class Own:
@@ -64,7 +70,9 @@ class Own:
         return 4
 
     def learn(self, state, action, reward, next_state, next_action, *, terminated):
-        self.told.append((int(state[0]), action, reward, int(next_state[0]), next_action, terminated))
+        self.told.append(
+            (int(state[0]), action, reward, int(next_state[0]), next_action, terminated)
+        )
 
     def end_episode(self):
         self.told.append("end")
@@ -277,9 +285,13 @@ def test_settings_take_what_lies_at_their_ends():
     for name in ("tilings", "size", "episodes", "max_steps", "tiles_per_side"):
         assert getattr(GymSetting(CART, **{name: np.int64(1)}), name) == 1
         assert type(getattr(GymSetting(CART, **{name: np.int64(1)}), name)) is int
-    setting = GymSetting(CART, low=[0, 1], high=[np.float32(2.0), 3], tiles_per_side=[4, 5], eta=0, alpha=1)
+    setting = GymSetting(
+        CART, low=[0, 1], high=[np.float32(2.0), 3], tiles_per_side=[4, 5], eta=0, alpha=1
+    )
     assert (setting.low, setting.high, setting.tiles_per_side) == ((0.0, 1.0), (2.0, 3.0), (4, 5))
-    assert [type(number) for number in (*setting.low, *setting.high, setting.eta, setting.alpha)] == [float] * 6
+    assert [
+        type(number) for number in (*setting.low, *setting.high, setting.eta, setting.alpha)
+    ] == [float] * 6
     assert GymSetting(CART).imported == ()
     assert GymSetting("a:b").imported == ("a:b",)
 
@@ -291,7 +303,11 @@ def test_corners_are_those_of_the_environment_unless_given():
     env = space(bounded([-1.0, -2.0], [1.0, 1e30]), spaces.Discrete(3))
     assert tile_coder(env, low=[-3.0, 0.0]).low.tolist() == [-3.0, 0.0]
     coder = tile_coder(env, tilings=4, tiles_per_side=[2, 3], size=64)
-    assert (coder.low.tolist(), coder.high.tolist(), coder.actions) == ([-1.0, -2.0], [1.0, 1e30], 3)
+    assert (coder.low.tolist(), coder.high.tolist(), coder.actions) == (
+        [-1.0, -2.0],
+        [1.0, 1e30],
+        3,
+    )
     assert (coder.tilings, coder.tiles_per_side.tolist(), coder.size) == (4, [2.0, 3.0], 64)
     assert features_of(env, high=[2.0, 3.0]).high.tolist() == [2.0, 3.0]
     many = Has(single_observation_space=spaces.Discrete(4, start=2), single_action_space=spaces.Discrete(5),
@@ -306,7 +322,11 @@ def test_corners_are_those_of_the_environment_unless_given():
 def test_nothing_played_has_the_types_of_something_played():
     for episodes in (0, 2):
         played = play(Corridor(), Own(), steps=1 + 3 * episodes, seed=0)
-        assert [array.dtype for array in (played.returns, played.lengths, played.truncated)] == [float, np.int64, bool]
+        assert [array.dtype for array in (played.returns, played.lengths, played.truncated)] == [
+            float,
+            np.int64,
+            bool,
+        ]
         assert len(played.returns) == len(played.lengths) == len(played.truncated) == episodes
 
 
@@ -375,7 +395,9 @@ def test_a_fixed_policy_draws_its_own_numbers_and_no_more_than_it_needs():
 def test_a_callback_is_told_number_return_and_length_of_each_episode():
     told = []
     env = Noting(cut=True)
-    played = play(env, Own(), 5, seed=3, callback=lambda *episode: told.append(episode) or len(told) == 2)
+    played = play(
+        env, Own(), 5, seed=3, callback=lambda *episode: told.append(episode) or len(told) == 2
+    )
     assert told == [(0, 6.0, 3), (1, 6.0, 3)]
     assert (played.truncated.tolist(), env.seeds) == ([True, True], [3, None])
 
@@ -406,7 +428,9 @@ class Breaks(Corridor):
 @pytest.mark.parametrize(("at", "told"), [(2, "0 episodes"), (5, "1 episode"), (8, "2 episodes")])
 def test_whatever_ends_a_play_comes_with_the_episodes_before_it(at, told):
     cause, learner = KeyboardInterrupt(), Own()
-    with pytest.raises(Interrupted, match=f"^{told} finished; they are in the exception's `played`$") as ended:
+    with pytest.raises(
+        Interrupted, match=f"^{told} finished; they are in the exception's `played`$"
+    ) as ended:
         play(Breaks(cause, at), learner, 9, seed=0)
     assert ended.value.__cause__ is cause
     assert ended.value.played.returns.tolist() == [6.0] * (at // 3)
@@ -461,6 +485,10 @@ def test_runs_are_those_of_agents_made_by_hand_and_diverged_ones_are_marked(alph
         count = len(played.returns)
         assert out["diverged"][row] == (norm == np.inf) == (count < 40)
         assert out["theta_norm"][row] == (norm or np.linalg.norm(agent.theta))
-        np.testing.assert_array_equal(out["returns"][row], [*played.returns, *[np.nan] * (40 - count)])
+        np.testing.assert_array_equal(
+            out["returns"][row], [*played.returns, *[np.nan] * (40 - count)]
+        )
         np.testing.assert_array_equal(out["lengths"][row], [*played.lengths, *[0] * (40 - count)])
-        np.testing.assert_array_equal(out["truncated"][row], [*played.truncated, *[False] * (40 - count)])
+        np.testing.assert_array_equal(
+            out["truncated"][row], [*played.truncated, *[False] * (40 - count)]
+        )

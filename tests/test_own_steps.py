@@ -50,7 +50,12 @@ def test_a_learner_sees_its_step_the_numbers_and_its_memory(path: Trajectory, rh
         np.testing.assert_array_equal(what.phi, PATH.phi[k])
         np.testing.assert_array_equal(what.phi_next, PATH.phi_next[k])
         np.testing.assert_array_equal(what.phi_next_expected, PATH.phi_next_expected[k])
-        assert (what.reward, what.rho, what.sigma, what.ends) == (PATH.reward[k], rho[k], SIGMA[k], PATH.ends[k])
+        assert (what.reward, what.rho, what.sigma, what.ends) == (
+            PATH.reward[k],
+            rho[k],
+            SIGMA[k],
+            PATH.ends[k],
+        )
         assert rates == Numbers(0.5, 0.9, 0.1, 0.2, 2.0, True)
 
 
@@ -66,8 +71,12 @@ def test_a_compiled_learner_is_plain_by_the_functions_that_were_compiled() -> No
     assert plain.plain() is plain
 
 
-@pytest.mark.parametrize(("bound", "diverged", "rows"), [(3.0, 4, 2), (2.9, 3, 2), (6.0, -1, 4), (0.0, 1, 1)])
-def test_a_run_stops_where_a_weight_is_beyond_the_bound(bound: float, diverged: int, rows: int) -> None:
+@pytest.mark.parametrize(
+    ("bound", "diverged", "rows"), [(3.0, 4, 2), (2.9, 3, 2), (6.0, -1, 4), (0.0, 1, 1)]
+)
+def test_a_run_stops_where_a_weight_is_beyond_the_bound(
+    bound: float, diverged: int, rows: int
+) -> None:
     learner, _ = watched()
     kept, step = prepared(PATH, SIGMA, np.zeros(2), learner, bound=bound, **NUMBERS)(0.1, 0.2)
     assert step == diverged
@@ -81,10 +90,19 @@ def test_a_run_stops_where_a_weight_is_beyond_the_bound(bound: float, diverged: 
         ({"path": replace(PATH, phi=PATH.phi[0])}, r"^path\.phi has shape \(2,\)"),
         ({"path": replace(PATH, rho=PATH.rho[:5])}, r"^path\.rho has shape \(5,\)"),
         ({"path": replace(PATH, reward=PATH.reward[:5])}, r"^path\.reward has shape \(5,\)"),
-        ({"path": replace(PATH, phi_next=PATH.phi_next[:5])}, r"^path\.phi_next has shape \(5, 2\)"),
+        (
+            {"path": replace(PATH, phi_next=PATH.phi_next[:5])},
+            r"^path\.phi_next has shape \(5, 2\)",
+        ),
         ({"path": replace(PATH, phi_next_expected=PATH.phi)}, None),
-        ({"path": replace(PATH, phi_next_expected=PATH.phi[:, :1])}, r"^path\.phi_next_expected has shape \(6, 1\)"),
-        ({"path": replace(PATH, ends=PATH.ends[:5])}, r"^path\.ends is .*; it should hold 6 flags$"),
+        (
+            {"path": replace(PATH, phi_next_expected=PATH.phi[:, :1])},
+            r"^path\.phi_next_expected has shape \(6, 1\)",
+        ),
+        (
+            {"path": replace(PATH, ends=PATH.ends[:5])},
+            r"^path\.ends is .*; it should hold 6 flags$",
+        ),
         ({"path": replace(PATH, ends=np.zeros(6))}, r"^path\.ends is .*; it should hold 6 flags$"),
         ({"sigma": SIGMA[:5]}, r"^sigma has shape \(5,\)"),
         ({"theta0": np.zeros(3)}, r"^theta0 has shape \(3,\)"),
@@ -110,7 +128,13 @@ def test_a_run_stops_where_a_weight_is_beyond_the_bound(bound: float, diverged: 
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(changes: dict[str, Any], told: str | None) -> None:
-    given = {"path": PATH, "sigma": SIGMA, "theta0": np.zeros(2), "learner": watched()[0], **NUMBERS} | changes
+    given = {
+        "path": PATH,
+        "sigma": SIGMA,
+        "theta0": np.zeros(2),
+        "learner": watched()[0],
+        **NUMBERS,
+    } | changes
     if told is None:
         prepared(**given)
         return

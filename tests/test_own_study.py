@@ -25,10 +25,15 @@ from gqlib.sweeps.sweep import run_sweep
 GRID = {"alpha": np.array([0.5, 1.5]), "steps": [3, 400]}
 
 
-def test_every_run_of_every_setting_is_the_function_with_the_generator_of_its_number(tmp_path: Path) -> None:
+def test_every_run_of_every_setting_is_the_function_with_the_generator_of_its_number(
+    tmp_path: Path,
+) -> None:
     result = run_study(own_study(drift, GRID, runs=3, seed=5), tmp_path)
     for position, (alpha, steps) in enumerate(product(*GRID.values())):
-        assert (result["alpha"].values[position], result["steps"].values[position]) == (alpha, steps)
+        assert (result["alpha"].values[position], result["steps"].values[position]) == (
+            alpha,
+            steps,
+        )
         for run in range(3):
             expected = drift(seeds.generator(5, run, seeds.TRAJECTORY), alpha=alpha, steps=steps)
             assert result["x"].values[position, run] == expected["x"]
@@ -36,14 +41,19 @@ def test_every_run_of_every_setting_is_the_function_with_the_generator_of_its_nu
 
 
 def test_blocks_workers_and_a_resume_change_no_bit(tmp_path: Path) -> None:
-    few, many = (own_study(drift, GRID, runs=runs, seed=5, runs_per_task=size) for runs, size in ((2, 1), (5, 3)))
+    few, many = (
+        own_study(drift, GRID, runs=runs, seed=5, runs_per_task=size)
+        for runs, size in ((2, 1), (5, 3))
+    )
     run_study(few, tmp_path / "first")
     resumed = run_study(many, tmp_path / "first", workers=2, progress=False)
     assert resumed.identical(run_study(many, tmp_path / "second"))
 
 
 def test_a_run_whose_numbers_leave_all_bounds_has_diverged(tmp_path: Path) -> None:
-    result = run_study(own_study(drift, GRID | {"alpha": [0.5, 1.5, 9.0]}, runs=2, seed=5), tmp_path)
+    result = run_study(
+        own_study(drift, GRID | {"alpha": [0.5, 1.5, 9.0]}, runs=2, seed=5), tmp_path
+    )
     worst = np.maximum(np.abs(result["x"]), np.abs(result["path"]).max("path_1"))
     assert result["diverged"].dtype == bool
     assert (result["diverged"] == ~(worst <= 1e10)).all()
@@ -59,7 +69,10 @@ def test_a_learner_of_ours_that_raises_has_diverged_and_the_result_is_whole(
     """Some runs of a setting, all of it, or all of all: NaN and a flag there, and elsewhere what was learned."""
     study = own_study(learned, {"lost": lost, "alpha": [0.1]}, runs=6, seed=3, runs_per_task=size)
     result = run_study(study, tmp_path)
-    gone = [[seeds.generator(3, run, seeds.TRAJECTORY).random() < share for run in range(6)] for share in lost]
+    gone = [
+        [seeds.generator(3, run, seeds.TRAJECTORY).random() < share for run in range(6)]
+        for share in lost
+    ]
     assert result["diverged"].values.tolist() == gone
     if np.all(gone):  # nothing is known of what others would have had
         assert set(result.data_vars) == {"diverged"}
@@ -67,7 +80,9 @@ def test_a_learner_of_ours_that_raises_has_diverged_and_the_result_is_whole(
         assert 0 < np.sum(gone) < 12
         # θ of mean 1 + θ/2, by the closed form of a line of steps; whole numbers are counted, and NaN is no number.
         reached = 2.0 * (1.0 - 0.95**40)
-        np.testing.assert_allclose(result["theta"].values[..., 0], np.where(gone, np.nan, reached), rtol=1e-12)
+        np.testing.assert_allclose(
+            result["theta"].values[..., 0], np.where(gone, np.nan, reached), rtol=1e-12
+        )
         np.testing.assert_array_equal(result["steps"].values, np.where(gone, np.nan, 40))
     assert verify_sample(result, 8, np.random.default_rng(0), allow=["sweep_tasks:learned"]) > 0
     again = run_sweep(study, Store(tmp_path))
@@ -82,8 +97,12 @@ def test_counts_do_not_diverge_and_what_the_function_says_is_kept() -> None:
 
 
 def test_one_setting_that_raises_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
-    study = own_study(drift, [{"alpha": 0.5, "steps": steps} for steps in (3, -1, 4)], runs=2, seed=5)
-    with pytest.raises(SweepError, match=r"2 of 6 tasks failed.+runs 0 to 1 of drift\(alpha=0.5, steps=-1\): Value"):
+    study = own_study(
+        drift, [{"alpha": 0.5, "steps": steps} for steps in (3, -1, 4)], runs=2, seed=5
+    )
+    with pytest.raises(
+        SweepError, match=r"2 of 6 tasks failed.+runs 0 to 1 of drift\(alpha=0.5, steps=-1\): Value"
+    ):
         run_study(study, tmp_path)
     assert len(Store(tmp_path).names()) == 4
     assert "in drift" in (tmp_path / "failures.txt").read_text()
@@ -92,9 +111,15 @@ def test_one_setting_that_raises_is_named_and_the_others_are_kept(tmp_path: Path
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        (own_setting("sweep_tasks:whatever", what=3.5), r"whatever\(what=3.5\) returned 3.5; expected numbers by name"),
-        (own_setting("sweep_tasks:grows"), r"grows\(\) returned shapes {'x': \(2,\), 'diverged': \(\)} in run 1, and "
-            r"{'x': \(1,\), 'diverged': \(\)} before$"),
+        (
+            own_setting("sweep_tasks:whatever", what=3.5),
+            r"whatever\(what=3.5\) returned 3.5; expected numbers by name",
+        ),
+        (
+            own_setting("sweep_tasks:grows"),
+            r"grows\(\) returned shapes {'x': \(2,\), 'diverged': \(\)} in run 1, and "
+            r"{'x': \(1,\), 'diverged': \(\)} before$",
+        ),
         (own_setting("sweep_tasks:nowhere"), "cannot find 'sweep_tasks:nowhere'"),
     ],
 )
@@ -114,7 +139,9 @@ def test_settings_are_told_apart_and_survive_a_pickle() -> None:
 
 def test_a_field_can_be_changed_in_all_settings() -> None:
     changed = own_study(drift, GRID, runs=1, seed=5).with_fields(steps=[7])
-    assert [setting.fields for setting in changed.settings] == [{"alpha": a, "steps": 7} for a in (0.5, 1.5)]
+    assert [setting.fields for setting in changed.settings] == [
+        {"alpha": a, "steps": 7} for a in (0.5, 1.5)
+    ]
 
 
 def test_a_file_is_verified_only_by_whoever_allows_its_function(tmp_path: Path) -> None:
@@ -124,13 +151,17 @@ def test_a_file_is_verified_only_by_whoever_allows_its_function(tmp_path: Path) 
     with pytest.raises(SweepError, match=r"imports 'sweep_tasks:drift'; pass allow"):
         recompute(loaded, 0, 0)
     allowed = ["sweep_tasks:drift"]
-    assert verify_sample(loaded, 3, np.random.default_rng(0), allow=allowed) == 3 * 6  # x, four of a path, a flag
+    assert (
+        verify_sample(loaded, 3, np.random.default_rng(0), allow=allowed) == 3 * 6
+    )  # x, four of a path, a flag
     loaded["x"].values[:] += 1e-9
     with pytest.raises(ValueError, match="another x"):
         verify_sample(loaded, 1, np.random.default_rng(0), allow=allowed)
 
 
-def test_the_version_follows_the_source_but_not_its_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_version_follows_the_source_but_not_its_comments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     bodies = {"a": "return {'x': 1.0}", "b": "return  {'x': 1.0}  # one", "c": "return {'x': 2.0}"}
     versions = {}
@@ -180,13 +211,17 @@ def test_what_stands_in_a_notebook_is_refused_before_workers_start(
     monkeypatch.delattr(main, "__file__", raising=False)
     monkeypatch.setattr(drift, "__module__", "__main__")
     study = own_study(drift, GRID, runs=1, seed=0)
-    with pytest.raises(SweepError, match="workers cannot import '__main__:drift' from a notebook or a prompt"):
+    with pytest.raises(
+        SweepError, match="workers cannot import '__main__:drift' from a notebook or a prompt"
+    ):
         run_sweep(study, Store(tmp_path), workers=2)
     assert run_study(study, tmp_path)["x"].shape == (4, 1)
 
 
 @pytest.mark.slow
-def test_a_script_runs_its_study_below_the_usual_line_and_says_so_without_it(tmp_path: Path) -> None:
+def test_a_script_runs_its_study_below_the_usual_line_and_says_so_without_it(
+    tmp_path: Path,
+) -> None:
     text = dedent("""
         from gqlib.sweeps.own import own_study, run_study
 
@@ -201,7 +236,12 @@ def test_a_script_runs_its_study_below_the_usual_line_and_says_so_without_it(tmp
     for name, line in {"good": '__name__ == "__main__"', "bad": "True"}.items():
         (tmp_path / f"{name}.py").write_text(text.replace("LINE", line))
         told[name] = subprocess.run(
-            [sys.executable, f"{name}.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+            [sys.executable, f"{name}.py"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
     assert told["good"].stdout == "good:f [2.0, 2.0]\n", told["good"].stderr
     assert told["bad"].returncode == 1
@@ -246,9 +286,20 @@ def test_the_error_of_a_coin_is_the_distance_of_its_mean() -> None:
     ("name", "value", "message"),
     [
         *((name, 1.0, f"returned {name!r}, which") for name in ("what", "key", "run", "setting")),
-        ("x", np.ma.array([1.0, 2.0], mask=[False, True]), "returned .x. with masked entries; expected"),
-        ("x", [[1.0], [1.0, 2.0]], r"returned .x. \[\[1\.0\], \[1\.0, 2\.0\]\]; expected numbers or an array"),
-        *(("diverged", value, "returned diverged .+; expected True or False") for value in ("no", 2.5, None, [0, 2])),
+        (
+            "x",
+            np.ma.array([1.0, 2.0], mask=[False, True]),
+            "returned .x. with masked entries; expected",
+        ),
+        (
+            "x",
+            [[1.0], [1.0, 2.0]],
+            r"returned .x. \[\[1\.0\], \[1\.0, 2\.0\]\]; expected numbers or an array",
+        ),
+        *(
+            ("diverged", value, "returned diverged .+; expected True or False")
+            for value in ("no", 2.5, None, [0, 2])
+        ),
     ],
 )
 def test_a_result_has_one_thing_under_each_name(
@@ -261,14 +312,18 @@ def test_a_result_has_one_thing_under_each_name(
 
 
 @pytest.mark.parametrize("value", [True, np.False_, 0, 1.0, [True, False]])
-def test_diverged_can_be_any_kind_of_true_and_false(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
+def test_diverged_can_be_any_kind_of_true_and_false(
+    monkeypatch: pytest.MonkeyPatch, value: Any
+) -> None:
     monkeypatch.setattr(sweep_tasks, "named", lambda rng: {"diverged": value}, raising=False)
     made = own_runs(own_setting("sweep_tasks:named"), 1, 0, first_run=0)
     assert np.array_equal(made["diverged"][0], value)
 
 
 def test_a_field_can_be_a_number_too_long_for_an_array(tmp_path: Path) -> None:
-    study = own_study(coin, [{"heads": 0.5, "throws": throws} for throws in (10, 20)], runs=1, seed=10**30)
+    study = own_study(
+        coin, [{"heads": 0.5, "throws": throws} for throws in (10, 20)], runs=1, seed=10**30
+    )
     assert run_study(study, tmp_path)["throws"].values.tolist() == [10, 20]
     assert _label(2**63 - 1) == 2**63 - 1
     assert (_label(2**63), _label(-(2**63) - 1)) == (str(2**63), str(-(2**63) - 1))

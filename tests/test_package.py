@@ -31,7 +31,9 @@ PUBLIC = {
 def test_import_loads_numpy_and_scipy_alone():
     heavy = "sympy matplotlib numba joblib xarray pandas yaml gymnasium dask tqdm IPython"
     code = f"import sys, gqlib; print([name for name in {heavy.split()!r} if name in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert answer.stdout.strip() == "[]"
 
 
@@ -43,7 +45,9 @@ def test_public_names_have_docstrings(module):
         assert found.__doc__, f"{module}.{name} has no docstring"
 
 
-CHOSEN = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("gqlib/experiments/*_chosen.json")}
+CHOSEN = {
+    path.relative_to(ROOT).as_posix() for path in ROOT.glob("gqlib/experiments/*_chosen.json")
+}
 SHIPPED = {"gqlib/claims.yml", "gqlib/py.typed"} | CHOSEN
 # Not for those who build: what git needs, and what is made anew.
 NOT_SHIPPED = ("gqlib.egg-info/", "PKG-INFO", "setup.cfg")
@@ -58,7 +62,9 @@ print(gqlib.__file__, len(load_claims()), len(chosen()), sep="\\n")
 def python(*arguments, at, **variables):
     """What Python prints, started in a directory from which the checkout is not seen."""
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=at, capture_output=True, text=True, check=False, env=os.environ | variables)
+    done = subprocess.run(
+        command, cwd=at, capture_output=True, text=True, check=False, env=os.environ | variables
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -108,7 +114,9 @@ def test_the_source_archive_holds_the_whole_repository(checkout, source):
     there = {name for name in listed() if (checkout / name).exists()}
     assert there - packed == set()
     assert {name for name in packed - there if not name.startswith(NOT_SHIPPED)} == set()
-    for _, _, path in setup_script().LINK.findall((source / "README.md").read_text(encoding="utf-8")):
+    for _, _, path in setup_script().LINK.findall(
+        (source / "README.md").read_text(encoding="utf-8")
+    ):
         assert (source / path).exists(), path
     assert sum((source / name).stat().st_size for name in packed) < 40e6
 
@@ -140,12 +148,16 @@ def test_the_readme_has_no_dead_links_on_a_package_index():
 wheels = script(".ci/wheels.py")
 
 
-def test_the_wheel_is_tried_with_every_python_that_is_here_and_others_are_skipped(monkeypatch, tmp_path, capsys):
+def test_the_wheel_is_tried_with_every_python_that_is_here_and_others_are_skipped(
+    monkeypatch, tmp_path, capsys
+):
     (tmp_path / "gqlib.whl").write_bytes(b"wheel")
     monkeypatch.setattr(wheels, "build", lambda folder: tmp_path / "gqlib.whl")
     monkeypatch.setattr(wheels, "find", {"3.11": "python3.11", "3.13": "python3.13"}.get)
     used = []
-    monkeypatch.setattr(wheels, "tried", lambda python, wheel, folder: used.append((python, os.listdir(folder))))
+    monkeypatch.setattr(
+        wheels, "tried", lambda python, wheel, folder: used.append((python, os.listdir(folder)))
+    )
     assert wheels.main(wheels.VERSIONS) == 0
     assert used == [("python3.11", []), ("python3.13", [])]
     told = capsys.readouterr().out
@@ -177,19 +189,38 @@ def test_only_a_python_of_the_right_version_counts(monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_a_wheel_has_the_register_and_the_chosen_settings_inside(source, tmp_path):
     """By way of the source archive, so that this has all that a wheel needs."""
-    options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
-    python("-m", "pip", "wheel", *options, "--wheel-dir", str(tmp_path / "wheel"), str(source), at=tmp_path)
+    options = [
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "--disable-pip-version-check",
+        "--quiet",
+    ]
+    python(
+        "-m",
+        "pip",
+        "wheel",
+        *options,
+        "--wheel-dir",
+        str(tmp_path / "wheel"),
+        str(source),
+        at=tmp_path,
+    )
     (wheel,) = (tmp_path / "wheel").iterdir()
     with zipfile.ZipFile(wheel) as packed:
         modules = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("gqlib/**/*.py")}
-        assert {name for name in packed.namelist() if name.startswith("gqlib/")} == modules | SHIPPED
+        assert {
+            name for name in packed.namelist() if name.startswith("gqlib/")
+        } == modules | SHIPPED
         packed.extractall(tmp_path / "installed")
         (name,) = [name for name in packed.namelist() if name.endswith("/METADATA")]
         about = BytesParser().parsebytes(packed.read(name))
     assert about["Description-Content-Type"] == "text/markdown"
     assert setup_script().LINK.findall(about.get_payload()) == []
     assert "an executable critical edition" in about.get_payload()
-    place, claims, settings = python("-c", ASK, at=tmp_path, PYTHONPATH=str(tmp_path / "installed")).split("\n")[:3]
+    place, claims, settings = python(
+        "-c", ASK, at=tmp_path, PYTHONPATH=str(tmp_path / "installed")
+    ).split("\n")[:3]
     assert Path(place).is_relative_to(tmp_path / "installed")
     from gqlib.claims import load_claims
     from gqlib.experiments.figure3 import chosen

@@ -30,7 +30,9 @@ CHAPTERS = refresh.chapters()
 FORBIDDEN = {
     "a warning": re.compile(r"Warning\b"),
     "a progress bar": re.compile(r"\d+%\||it/s\b|s/it\b"),
-    "a machine's path": re.compile(r"(?<![\w.<])/(home|root|tmp|work|Users|usr|opt|var)/|[A-Z]:\\\\"),
+    "a machine's path": re.compile(
+        r"(?<![\w.<])/(home|root|tmp|work|Users|usr|opt|var)/|[A-Z]:\\\\"
+    ),
     "an address in memory": re.compile(r"\bat 0x[0-9a-f]{6,}"),
 }
 
@@ -85,7 +87,10 @@ def test_record_is_the_executed_text(source):
 
 def test_every_record_has_a_text_and_is_in_the_table_of_contents():
     toc = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    listed = {toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])}
+    listed = {
+        toc["root"],
+        *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"]),
+    }
     records = {path.name for path in BOOK.glob("*.ipynb")}
     assert records == {path.with_suffix(".ipynb").name for path in CHAPTERS}
     assert records <= listed
@@ -125,7 +130,10 @@ def test_a_good_pair_has_no_problem():
         (lambda cells: cells[1].update(execution_count=None), "execution count"),
         (lambda cells: cells[1].update(execution_count=2), "execution count"),
         (lambda cells: cells[1]["outputs"][0].update(text=["UserWarning: x"]), "warning"),
-        (lambda cells: cells[1]["outputs"][0].update(text=[" 50%|#### | 3/6 [00:01, 2.9it/s]"]), "progress"),
+        (
+            lambda cells: cells[1]["outputs"][0].update(text=[" 50%|#### | 3/6 [00:01, 2.9it/s]"]),
+            "progress",
+        ),
         (lambda cells: cells[1]["outputs"][0].update(text=["saved to /home/me/x.npz"]), "path"),
         (lambda cells: cells[1]["outputs"][0].update(name="stderr"), "stderr"),
     ],
@@ -148,13 +156,18 @@ CODE, DOCSTRING, COMMENT = "\nADDED = 1\n", '\n\nclass Added:\n    """%s."""\n',
 @pytest.fixture
 def copied(tmp_path):
     """The script in a copy of the library, of which results are the names and headers alone."""
-    shutil.copytree(ROOT / "gqlib", tmp_path / "gqlib", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "gqlib", tmp_path / "gqlib", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (tmp_path / "book").mkdir()
     for name in ("refresh.py", "claims.yml"):
         shutil.copy(BOOK / name, tmp_path / "book")
     (tmp_path / "results").mkdir()
     for path in (ROOT / "results").glob("*.npz"):
-        with zipfile.ZipFile(path) as whole, zipfile.ZipFile(tmp_path / "results" / path.name, "w") as head:
+        with (
+            zipfile.ZipFile(path) as whole,
+            zipfile.ZipFile(tmp_path / "results" / path.name, "w") as head,
+        ):
             head.writestr("header.json", whole.read("header.json"))
     spec = importlib.util.spec_from_file_location("refresh_copy", tmp_path / "book" / "refresh.py")
     module = importlib.util.module_from_spec(spec)
@@ -181,7 +194,11 @@ def chapter(code):
         (IMPORTS, "gqlib/cli.py", False),
         ("import gqlib.learners.sigma as s", "gqlib/learners/sigma.py", True),
         ("def late():\n    from gqlib import stability", "gqlib/stability.py", True),
-        ("from gqlib.control import run_control", "gqlib/control/engine.py", True),  # imported in a function
+        (
+            "from gqlib.control import run_control",
+            "gqlib/control/engine.py",
+            True,
+        ),  # imported in a function
         ("from gqlib.control import run_control", "gqlib/fast/_control.py", True),
         ("from gqlib.control import run_control", "gqlib/evaluation/run.py", False),
         ('import_module("gqlib.stability")', "gqlib/stability.py", True),
@@ -213,8 +230,16 @@ def test_a_record_depends_on_the_modules_that_its_chapter_loads(copied, code, ch
         ('[f"../results/{name}.npz" for name in names]', "results/fig4.npz", True),
         ("from gqlib.claims import load_claims", "book/claims.yml", True),
         (IMPORTS, "book/claims.yml", False),
-        ("from gqlib.experiments.figure3 import chosen", "gqlib/experiments/figure3_chosen.json", True),
-        ("from gqlib.experiments.figure2 import fig2", "gqlib/experiments/figure3_chosen.json", False),
+        (
+            "from gqlib.experiments.figure3 import chosen",
+            "gqlib/experiments/figure3_chosen.json",
+            True,
+        ),
+        (
+            "from gqlib.experiments.figure2 import fig2",
+            "gqlib/experiments/figure3_chosen.json",
+            False,
+        ),
     ],
 )
 def test_a_record_depends_on_the_data_that_its_chapter_names(copied, code, changed, counts):
@@ -228,7 +253,9 @@ def test_a_record_depends_on_the_data_that_its_chapter_names(copied, code, chang
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [DOCSTRING, COMMENT], ids=["docstring", "comment"])
-@pytest.mark.parametrize(("code", "counts"), [(IMPORTS, False), (INDEX, True), ("print(gqlib.__doc__)", True)])
+@pytest.mark.parametrize(
+    ("code", "counts"), [(IMPORTS, False), (INDEX, True), ("print(gqlib.__doc__)", True)]
+)
 def test_words_about_code_count_where_they_are_read(copied, kind, code, counts):
     source, module = copied.BOOK / "chapter.md", copied.ROOT / "gqlib" / "learners" / "gq.py"
     source.write_text(chapter(code))
@@ -244,7 +271,10 @@ def test_a_stale_record_is_told_by_its_digest(copied):
     source.write_text(chapter(IMPORTS))
     assert copied.stale(source)  # there is none
     notebook = jupytext.read(source)
-    notebook.metadata["gqlib"] = {"digest": copied.digest(source), "pictures": copied.seal(notebook)}
+    notebook.metadata["gqlib"] = {
+        "digest": copied.digest(source),
+        "pictures": copied.seal(notebook),
+    }
     source.with_suffix(".ipynb").write_text(refresh.nbformat.writes(notebook))
     assert not copied.stale(source)
     source.write_text(chapter(IMPORTS) + "\nA sentence more.\n")
@@ -283,7 +313,9 @@ def red_square(data, dark):
     picture = Image.open(io.BytesIO(base64.b64decode(data)))
     kept = PngInfo()
     for name, text in picture.text.items():
-        square = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="9" height="9" fill="red"/></svg>'
+        square = (
+            '<svg xmlns="http://www.w3.org/2000/svg"><rect width="9" height="9" fill="red"/></svg>'
+        )
         kept.add_itxt(name, square if dark and name == "svg" else text)
     shown, out = picture if dark else Image.new(picture.mode, picture.size, "red"), io.BytesIO()
     shown.save(out, "png", pnginfo=kept)
@@ -292,7 +324,9 @@ def red_square(data, dark):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(
-    ("chapter", "figure"), [("instability", "fig-in-phase"), ("variance", None), ("overall", None)], ids=str
+    ("chapter", "figure"),
+    [("instability", "fig-in-phase"), ("variance", None), ("overall", None)],
+    ids=str,
 )
 def test_a_red_square_in_the_place_of_a_figure_is_noticed(chapter, figure, dark):
     record = refresh.nbformat.read(BOOK / f"{chapter}.ipynb", as_version=4)
@@ -340,11 +374,17 @@ def tokens(code):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sorted(ROOT.glob("gqlib/**/*.py")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("gqlib/**/*.py")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
 def test_what_is_left_of_a_module_is_its_code(path):
     code = path.read_bytes()
     documented = ast.Module | ast.ClassDef | ast.FunctionDef
-    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, documented) and ast.get_docstring(node)]
+    nodes = [
+        node
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, documented) and ast.get_docstring(node)
+    ]
     docstrings = {(node.body[0].lineno, node.body[0].col_offset) for node in nodes}
     assert docstrings
     left = [text for text, _ in tokens(refresh.bare(code))]
@@ -386,4 +426,6 @@ def test_chapters_run_side_by_side_and_one_that_fails_stops_no_other(tmp_path):
     last = run()
     assert (last.returncode, last.stdout) == (0, "every record is up to date\n")
     assert run("--all").returncode == 0
-    assert {path.name: path.read_bytes() for path in book.glob("*.ipynb")} == records  # same outputs, same bytes
+    assert {
+        path.name: path.read_bytes() for path in book.glob("*.ipynb")
+    } == records  # same outputs, same bytes

@@ -33,7 +33,9 @@ def test_numbered_items_are_those_of_the_compiled_paper():
         "Assumption": 3, "Appendix": 5,
     }  # fmt: skip
     assert len(set(NUMBERED_ITEMS)) == len(NUMBERED_ITEMS) == 65
-    assert {"Eq. (1)", "Eq. (44)", "Figure 7", "Table 2", "Assumption 3", "Appendix E"} < set(NUMBERED_ITEMS)
+    assert {"Eq. (1)", "Eq. (44)", "Figure 7", "Table 2", "Assumption 3", "Appendix E"} < set(
+        NUMBERED_ITEMS
+    )
 
 
 def test_tables_cannot_be_changed_by_a_reader():
@@ -60,7 +62,9 @@ def test_thirteen_of_eighteen_cells_are_multiples_of_one_49th():
 
 
 def test_one_cell_is_a_multiple_of_one_51st_and_none_of_one_50th():
-    assert [cell for cell, percentage in CELLS.items() if grim(percentage, 51)] == [(0.002, 2048, "I")]
+    assert [cell for cell, percentage in CELLS.items() if grim(percentage, 51)] == [
+        (0.002, 2048, "I")
+    ]
     assert grim(CELLS[0.002, 2048, "I"], (49, 51)) == {49: (24,), 51: (25,)}
     assert not any(grim(percentage, 50) for percentage in CELLS.values())
 
@@ -88,24 +92,32 @@ def test_odd_column_fits_no_total_near_51(rounding):
     column = list(PAPER_TABLE_2[ODD_COLUMN].values())
     totals = range(1, 149)
     assert not any(grim_counts(column, n, rounding=rounding) for n in totals)
-    assert not any(grim_counts(column, n, remainder=cell) for n in (49, 50, 51) for cell in range(3))
+    assert not any(
+        grim_counts(column, n, remainder=cell) for n in (49, 50, 51) for cell in range(3)
+    )
     assert grim_counts(column, 149) == ((104, 21, 24),)
 
 
 def test_table_1_is_the_mean_of_table_2_up_to_one_last_digit():
-    means = {case: sum(exact(column[case]) for column in PAPER_TABLE_2.values()) / 6 for case in CASES}
+    means = {
+        case: sum(exact(column[case]) for column in PAPER_TABLE_2.values()) / 6 for case in CASES
+    }
     assert means == {"I": Fraction("42.25"), "II": Fraction(1447, 60), "III": Fraction(1009, 30)}
     last_digits = {case: exact(PAPER_TABLE_1[case]) - mean for case, mean in means.items()}
     assert abs(last_digits["I"]) == Fraction(1, 20)  # a tie, printed downwards
     assert abs(last_digits["II"]) < Fraction(1, 20)
-    assert last_digits["III"] == Fraction(1, 15)  # 33.63 would be printed 33.6; 33.7 is what is left to 100
+    assert last_digits["III"] == Fraction(
+        1, 15
+    )  # 33.63 would be printed 33.6; 33.7 is what is left to 100
 
 
 def test_table_1_counts_of_294_complete_the_odd_column():
     (pooled,) = grim_counts(list(PAPER_TABLE_1.values()), 6 * INTERIOR)
     assert pooled == (124, 71, 99)
     others = [counts_of(column) for column in PAPER_TABLE_2 if column != ODD_COLUMN]
-    left = tuple(total - sum(case) for total, case in zip(pooled, zip(*others, strict=True), strict=True))
+    left = tuple(
+        total - sum(case) for total, case in zip(pooled, zip(*others, strict=True), strict=True)
+    )
     assert left == (34, 7, 8)
     assert sum(left) == INTERIOR
     assert [round(100 * count / INTERIOR, 1) for count in left] == [69.4, 14.3, 16.3]

@@ -139,7 +139,11 @@ def test_docstrings_are_those_of_the_package(monkeypatch):
     assert found["gqlib.mdp"] == inspect.getdoc(find("gqlib.mdp"))
     modules = {name for name in found if name.count(".") == 1}
     assert "gqlib.claims" not in modules
-    assert not {"gqlib.edition.index", "gqlib.edition.paper", "gqlib.edition.index.items_cited"} & set(found)
+    assert not {
+        "gqlib.edition.index",
+        "gqlib.edition.paper",
+        "gqlib.edition.index.items_cited",
+    } & set(found)
     assert not [name for name in found if "._" in name]
 
 
@@ -154,10 +158,17 @@ def test_the_nearest_names_come_first_and_owners_are_left_out(monkeypatch):
         ("p.core.done", "Of Eq. (1), by hand."),
     ]
     monkeypatch.setattr(paper_index, "_public_docstrings", lambda: said)
-    monkeypatch.setattr(paper_index, "IMPLEMENTS", {"Eq. (1)": "p.core.done", "Table 1": "p.table", "Table 2": "p"})
+    monkeypatch.setattr(
+        paper_index, "IMPLEMENTS", {"Eq. (1)": "p.core.done", "Table 1": "p.table", "Table 2": "p"}
+    )
     found = {item: names for item, names in library_index().items() if names}
     assert found == {
-        "Eq. (1)": ["p.core.done", "p.also", "p.other", "p.late"],  # not p and p.core, whose names are there
+        "Eq. (1)": [
+            "p.core.done",
+            "p.also",
+            "p.other",
+            "p.late",
+        ],  # not p and p.core, whose names are there
         "Table 1": ["p.table"],
         "Table 2": ["p", "p.late.f"],  # p all the same, because it implements it; p.late not
     }
@@ -170,7 +181,11 @@ def test_index_names_public_things_that_exist():
     for name in {name for names in index().values() for name in names}:
         assert find(name).__doc__, name
         assert not any(part.startswith("_") for part in name.split(".")), name
-        module = max((other for other in documented if f"{name}.".startswith(f"{other}.")), key=len, default=None)
+        module = max(
+            (other for other in documented if f"{name}.".startswith(f"{other}.")),
+            key=len,
+            default=None,
+        )
         assert module, f"{name} is not on the reference page"
         rest = name.removeprefix(module).strip(".").split(".")[0]
         assert not rest or rest in importlib.import_module(module).__all__, name
@@ -195,7 +210,9 @@ def test_every_equation_up_to_the_algorithm_and_every_statement_and_picture_has_
 
 def test_what_cites_an_object_first_comes_before_what_mentions_it():
     names = index()["Eq. (26)"]
-    assert names.index("gqlib.learners.sparse.SparseGQ.step") < names.index("gqlib.control.setting.ControlSetting")
+    assert names.index("gqlib.learners.sparse.SparseGQ.step") < names.index(
+        "gqlib.control.setting.ControlSetting"
+    )
 
 
 def test_a_module_is_left_out_where_its_own_names_are_listed():
@@ -237,10 +254,18 @@ def test_a_line_of_the_page_names_each_chapter_once_and_links_each_name(item):
 
 # What a newcomer looks for: the words to look for, where the way starts, and where it has to end.
 WALKS = {
-    "the mean update, Eq. (12)": ("Eq. (12)", "book/paper_index.md", "gqlib.prediction.LinearPrediction.td_step"),
+    "the mean update, Eq. (12)": (
+        "Eq. (12)",
+        "book/paper_index.md",
+        "gqlib.prediction.LinearPrediction.td_step",
+    ),
     "the step of θ, Eq. (26)": ("Eq. (26)", "book/paper_index.md", "gqlib.learners.gq.gq_step"),
     "Figure 5": ("Figure 5", "book/paper_index.md", "gqlib.experiments.mountain_car.fig5"),
-    "a cell of Table 2": ("Table 2", "book/paper_index.md", "gqlib.experiments.reports.cases_table"),
+    "a cell of Table 2": (
+        "Table 2",
+        "book/paper_index.md",
+        "gqlib.experiments.reports.cases_table",
+    ),
     "the tile coder": ("the tile coder", "README.md", "gqlib.tiles3.tiles"),
     "the σ schedules": ("the σ schedules", "README.md", "gqlib.learners.sigma.Schedule"),
     "the seed of a run": ("the seed of a run", "README.md", "gqlib.seeds.sequence"),
@@ -253,7 +278,9 @@ def test_a_newcomer_needs_three_hops(walk):
     """README → index of the paper → name; or README → file → name."""
     words, start, name = WALKS[walk]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert start == "README.md" or f"]({start})" in readme  # the first hop, where the way does not start in the README
+    assert (
+        start == "README.md" or f"]({start})" in readme
+    )  # the first hop, where the way does not start in the README
     if start == "README.md":
         (line,) = [line for line in readme.splitlines() if line.startswith("|") and words in line]
         module, _, last = name.rpartition(".")
@@ -264,5 +291,7 @@ def test_a_newcomer_needs_three_hops(walk):
         assert last in importlib.import_module(module).__all__
         assert (ROOT / f"{module.replace('.', '/')}.py").exists()
     else:
-        assert f"(#{name})" in lines_of_the_page()[words]  # a link on the line of the object, to the reference
+        assert (
+            f"(#{name})" in lines_of_the_page()[words]
+        )  # a link on the line of the object, to the reference
         assert find(name).__doc__

@@ -30,7 +30,9 @@ def load(path):
 
 
 pdf = load(BOOK / "pdf.py")
-needs_tex = pytest.mark.skipif(bool(pdf.missing()), reason=f"no {' and '.join(pdf.missing())}: {pdf.ADVICE}")
+needs_tex = pytest.mark.skipif(
+    bool(pdf.missing()), reason=f"no {' and '.join(pdf.missing())}: {pdf.ADVICE}"
+)
 
 
 OWN_DOCUMENTS = ("api", "article")
@@ -39,7 +41,10 @@ OWN_DOCUMENTS = ("api", "article")
 def chapters():
     """The pages of the book in order."""
     toc = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+    return [
+        toc["root"],
+        *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"]),
+    ]
 
 
 def plain(text):
@@ -47,30 +52,42 @@ def plain(text):
     return re.sub(r"[\s\u00ad\u2010-]", "", text.replace("’", "'"))
 
 
-EDGE = 595.28 - 2.2 * 72 / 2.54 + 3  # of the text on the right, in points, with some for a comma that hangs over
+EDGE = (
+    595.28 - 2.2 * 72 / 2.54 + 3
+)  # of the text on the right, in points, with some for a comma that hangs over
 BOXES = r"Quick checks|Answers|(?:Exercise|Solution to Exercise) [\d.]+ \(.*\)"
 HEADING = re.compile(rf"(?:{BOXES}|\d+\.\d+ [A-Z].*[^\d.])$")
 
 
 def words_of(path, *options):
     """The text of a PDF, by pdftotext."""
-    return subprocess.run(["pdftotext", *options, path, "-"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["pdftotext", *options, path, "-"], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def beyond_the_edge(boxes):
     """Words that run into the margin."""
-    return [word for end, word in re.findall(r'xMax="([\d.]+)" yMax="[\d.]+">(.*)</word>', boxes) if float(end) > EDGE]
+    return [
+        word
+        for end, word in re.findall(r'xMax="([\d.]+)" yMax="[\d.]+">(.*)</word>', boxes)
+        if float(end) > EDGE
+    ]
 
 
 def alone_at_the_foot(text):
     """Headings of sections and boxes behind which a page ends; its last line is the running foot."""
-    pages = [[line.strip() for line in page.splitlines() if line.strip()] for page in text.split("\f")]
+    pages = [
+        [line.strip() for line in page.splitlines() if line.strip()] for page in text.split("\f")
+    ]
     return [page[-2] for page in pages if len(page) > 2 and HEADING.match(page[-2])]
 
 
 def test_a_heading_alone_and_a_word_in_the_margin_are_found():
     pages = ["text", "Quick checks", "4.2 A scene", "Exercise 4.1 (How?)", "Exercise 4.1 shows it."]
-    assert alone_at_the_foot("\f".join(f"top\n {line}\n1.2. foot 7\n" for line in pages)) == pages[1:4]
+    assert (
+        alone_at_the_foot("\f".join(f"top\n {line}\n1.2. foot 7\n" for line in pages)) == pages[1:4]
+    )
     boxes = '<word xMin="1" yMin="1" xMax="{}" yMax="9.5">long</word>'
     assert beyond_the_edge(boxes.format(541.5) + "\n" + boxes.format(532)) == ["long"]
 
@@ -81,12 +98,18 @@ def test_without_tex_make_pdf_names_the_packages_and_sets_nothing_up(tmp_path):
     make = shutil.which("make")
     if make is None:
         pytest.skip("no make on the PATH")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")} | {"PATH": str(tools)}
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith("MAKE")
+    } | {"PATH": str(tools)}
     command = [make, "pdf", f"PYTHON={sys.executable}", f"VENV={tmp_path / 'venv'}"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode != 0
     said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
-    assert said == [f"The PDF edition needs xelatex and latexmk, not found on the PATH. {pdf.ADVICE}"]
+    assert said == [
+        f"The PDF edition needs xelatex and latexmk, not found on the PATH. {pdf.ADVICE}"
+    ]
     for package in ("texlive-xetex", "texlive-latex-extra", "latexmk", "fonts-freefont-otf"):
         assert package in pdf.ADVICE
     assert not (tmp_path / "venv").exists()
@@ -125,7 +148,11 @@ def test_the_name_of_the_file_is_that_of_the_configuration():
 def test_the_book_on_paper(tmp_path):
     """Errors, dead references and missing letters fail the build itself; titles and figures are counted after it."""
     done = subprocess.run(
-        [sys.executable, BOOK / "pdf.py", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, BOOK / "pdf.py", tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     made = tmp_path / f"{pdf.NAME}.pdf"
@@ -133,14 +160,25 @@ def test_the_book_on_paper(tmp_path):
     assert made.read_bytes().startswith(b"%PDF")
 
     source = (tmp_path / "_build" / "latex" / f"{pdf.NAME}.tex").read_text(encoding="utf-8")
-    pages = [name for name in chapters() if name.endswith(".ipynb") and Path(name).stem not in OWN_DOCUMENTS]
+    pages = [
+        name
+        for name in chapters()
+        if name.endswith(".ipynb") and Path(name).stem not in OWN_DOCUMENTS
+    ]
     records = [json.loads((BOOK / name).read_text(encoding="utf-8")) for name in pages]
     cells = [cell["metadata"] for record in records for cell in record["cells"]]
-    figures = [cell["mystnb"]["figure"]["name"] for cell in cells if "figure" in cell.get("mystnb", {})]
+    figures = [
+        cell["mystnb"]["figure"]["name"] for cell in cells if "figure" in cell.get("mystnb", {})
+    ]
     assert len(figures) > 50
     assert source.count(r"\begin{figure}") >= len(figures)
     assert source.count(r"\sphinxincludegraphics") >= len(figures)
-    sources = ["".join(cell["source"]) for record in records for cell in record["cells"] if cell["cell_type"] == "code"]
+    sources = [
+        "".join(cell["source"])
+        for record in records
+        for cell in record["cells"]
+        if cell["cell_type"] == "code"
+    ]
     live = [text for text in sources if re.search(r"\bshow_\w+\(\"fig-", text)]
     assert source.count("In the HTML edition this figure is live") == len(live) > 10
     for remnant in ("<div", "<script", "<span", "gqExplorables"):
@@ -177,14 +215,18 @@ edition = load(BOOK / "_ext" / "latex_edition.py")
 
 
 def test_the_module_of_an_entry_of_the_index_may_be_broken_and_its_name_is_not():
-    page = nodes.paragraph("", "", addnodes.index(entries=[("single", "a_b (in module c.d_e)", "id", "", None)]))
+    page = nodes.paragraph(
+        "", "", addnodes.index(entries=[("single", "a_b (in module c.d_e)", "id", "", None)])
+    )
     edition.break_index(page)
     parted = f"a_b (in module c.{edition.BREAK}d_{edition.BREAK}e)"
     assert page[0]["entries"] == [("single", parted, "id", "", None)]
 
 
 def test_a_page_that_a_document_does_not_hold_is_named_by_its_title():
-    paragraph = nodes.paragraph("", "", nodes.inline("", "the_page", classes=["xref", "std", "std-doc"]))
+    paragraph = nodes.paragraph(
+        "", "", nodes.inline("", "the_page", classes=["xref", "std", "std-doc"])
+    )
     paragraph += nodes.inline("", "the_page", classes=["other"])
     edition.name_pages({"the_page": nodes.title("", "The page")}, paragraph)
     assert [(type(part).__name__, part.astext()) for part in paragraph] == [

@@ -31,7 +31,10 @@ def load(path, name):
     return module
 
 
-conftest, refresh = load(BOOK / "conftest.py", "book_conftest"), load(BOOK / "refresh.py", "refresh_for_pictures")
+conftest, refresh = (
+    load(BOOK / "conftest.py", "book_conftest"),
+    load(BOOK / "refresh.py", "refresh_for_pictures"),
+)
 X = np.linspace(0.0, 3.0, 80)
 
 
@@ -84,18 +87,32 @@ DRAWN = {
     "a colour": (lambda left, right: left.lines[1].set_color(figures.PINK), "styles"),
     "a width": (lambda left, right: left.lines[1].set_linewidth(4.0), "styles"),
     "a mark": (lambda left, right: left.lines[1].set_marker("x"), "drawing"),
-    "names of ticks": (lambda left, right: left.set_xticks([0, 1, 2, 3], ["0", "1", "3", "2"]), "letters"),
-    "a name beside another curve": (lambda left, right: left.texts[0].set_position((1.0, 0.4)), "numbers"),
+    "names of ticks": (
+        lambda left, right: left.set_xticks([0, 1, 2, 3], ["0", "1", "3", "2"]),
+        "letters",
+    ),
+    "a name beside another curve": (
+        lambda left, right: left.texts[0].set_position((1.0, 0.4)),
+        "numbers",
+    ),
     "a label": (lambda left, right: left.set_xlabel("seeds"), "axes"),
-    "a name in the legend": (lambda left, right: left.get_legend().get_texts()[0].set_text("one"), "letters"),
+    "a name in the legend": (
+        lambda left, right: left.get_legend().get_texts()[0].set_text("one"),
+        "letters",
+    ),
     "a limit": (lambda left, right: left.set_ylim(0, 1.4), "letters"),
-    "a map": (lambda left, right: right.collections[0].set_array(np.outer(X, X)[:9, :9][::-1]), "numbers"),
+    "a map": (
+        lambda left, right: right.collections[0].set_array(np.outer(X, X)[:9, :9][::-1]),
+        "numbers",
+    ),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", DRAWN)
-def test_a_picture_of_something_else_is_noticed_by_its_pixels_or_else_by_what_goes_with_them(whole, what):
+def test_a_picture_of_something_else_is_noticed_by_its_pixels_or_else_by_what_goes_with_them(
+    whole, what
+):
     change, told = DRAWN[what]
     other = picture(change)
     assert conftest.difference(other, whole) is not None
@@ -104,7 +121,9 @@ def test_a_picture_of_something_else_is_noticed_by_its_pixels_or_else_by_what_go
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["a width", "a mark", "names of ticks", "a name beside another curve"])
+@pytest.mark.parametrize(
+    "what", ["a width", "a mark", "names of ticks", "a name beside another curve"]
+)
 def test_the_line_of_text_alone_would_not_tell(what):
     """Why records are not compared by that line alone."""
     lines = []
@@ -126,9 +145,15 @@ EXCHANGED = {
     "size": lambda whole: small(whole),
     "numbers": lambda whole: rewritten(whole, table=text_of(picture(crossed), "table")),
     "axes": lambda whole: rewritten(whole, axes=text_of(whole, "axes").replace("steps", "seeds")),
-    "letters": lambda whole: rewritten(whole, svg='<svg xmlns="http://www.w3.org/2000/svg"><rect fill="red"/></svg>'),
-    "styles": lambda whole: rewritten(whole, svg=text_of(whole, "svg").replace(figures.BLUE.lower(), "#ff0000")),
-    "places": lambda whole: rewritten(whole, svg=re.sub(r' d="M[^"]*"', ' d="M0 0L9 9"', text_of(whole, "svg"))),
+    "letters": lambda whole: rewritten(
+        whole, svg='<svg xmlns="http://www.w3.org/2000/svg"><rect fill="red"/></svg>'
+    ),
+    "styles": lambda whole: rewritten(
+        whole, svg=text_of(whole, "svg").replace(figures.BLUE.lower(), "#ff0000")
+    ),
+    "places": lambda whole: rewritten(
+        whole, svg=re.sub(r' d="M[^"]*"', ' d="M0 0L9 9"', text_of(whole, "svg"))
+    ),
 }
 
 
@@ -184,8 +209,21 @@ def test_a_red_square_with_a_seal_of_its_own_is_noticed_where_its_cell_is_execut
         record = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
         record.metadata["gqlib"] = {"pictures": refresh.seal(record)}
         nbformat.write(record, tmp_path / f"{name}.ipynb")
-    command = [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "."]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        ".",
+    ]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert "1 failed, 1 passed" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
     assert "picture 0 of the record is not what this cell draws: its pixels" in done.stdout

@@ -25,8 +25,21 @@ def test_at_least_sixty_errors_over_the_chapters():
     assert len({(error.file, error.old, error.new) for error in ERRORS}) == len(ERRORS)
     by_chapter = Counter(error.chapter for error in ERRORS)
     theory = {
-        *("sampling_and_expectation", "returns_and_traces", "expected_update", "instability", "what_it_converges_to"),
-        *("mspbe_and_proposition_1", "the_algorithm", "convergence", "one_trajectory", "other_roads", "errata"),
+        *(
+            "sampling_and_expectation",
+            "returns_and_traces",
+            "expected_update",
+            "instability",
+            "what_it_converges_to",
+        ),
+        *(
+            "mspbe_and_proposition_1",
+            "the_algorithm",
+            "convergence",
+            "one_trajectory",
+            "other_roads",
+            "errata",
+        ),
         *("corrected_gq", "textbook_repair"),
     }
     assert {chapter for chapter in theory if by_chapter[chapter] < 4} == set()
@@ -39,5 +52,12 @@ def test_an_assert_that_notices_is_told_from_one_that_does_not(tmp_path, monkeyp
     text = "```{code-cell} python\n:tags: [hide-input]\nx = 2 * 3\n```\n\n```{code-cell} python\nassert x == 6\n```\n"
     (tmp_path / "book" / "small.md").write_text(text, encoding="utf-8")
     monkeypatch.setattr(planted, "ROOT", tmp_path)
-    made = [planted.Planted("small", "book/small.md", "2 * 3", new, "") for new in ("2 * 4", "3 * 2", "2 * y")]
-    assert [planted.trial(error) for error in made] == [(0, 1, "assert"), (0, None, "nothing"), (0, 0, "NameError")]
+    made = [
+        planted.Planted("small", "book/small.md", "2 * 3", new, "")
+        for new in ("2 * 4", "3 * 2", "2 * y")
+    ]
+    assert [planted.trial(error) for error in made] == [
+        (0, 1, "assert"),
+        (0, None, "nothing"),
+        (0, 0, "NameError"),
+    ]

@@ -34,7 +34,9 @@ def study(**fields: list[Any]) -> xarray.Dataset:
     """Scores of two runs and curves of three steps; every setting has its own."""
     settings = len(next(iter(fields.values())))
     scores = np.arange(2.0 * settings).reshape(settings, 2)
-    curves = {"values": (("setting", "run", "step"), np.arange(6.0 * settings).reshape(settings, 2, 3))}
+    curves = {
+        "values": (("setting", "run", "step"), np.arange(6.0 * settings).reshape(settings, 2, 3))
+    }
     data = xarray.Dataset({"score": (("setting", "run"), scores)} | curves)
     return data.assign_coords({name: ("setting", values) for name, values in fields.items()})
 
@@ -106,7 +108,9 @@ def test_too_much_for_a_figure_is_refused_with_what_to_choose() -> None:
     with pytest.raises(ValueError, match=r"variable is 'none'; .*score"):
         plot_result(data, "none")
     cube = xarray.Dataset({"mspbe": (("setting", "sigma", "alpha"), np.ones((1, 2, 2)))})
-    with pytest.raises(ValueError, match=r"by sigma and alpha; choose values of all but one .*--where sigma=0\)$"):
+    with pytest.raises(
+        ValueError, match=r"by sigma and alpha; choose values of all but one .*--where sigma=0\)$"
+    ):
         plot_result(cube)
 
 
@@ -119,7 +123,9 @@ def test_what_was_measured_is_drawn_rather_than_what_diverged() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "label", "number"), [("fig4", "mean steps per episode", 12), ("table2", "score", 4)])
+@pytest.mark.parametrize(
+    ("name", "label", "number"), [("fig4", "mean steps per episode", 12), ("table2", "score", 4)]
+)
 def test_the_committed_results_are_drawn(name: str, label: str, number: int) -> None:
     result = load_results(RESULTS / f"{name}.npz")
     found = panels(plot_result(result))
@@ -139,11 +145,25 @@ def test_panels_stand_four_in_a_row_with_names_at_the_edges() -> None:
     shown = figure.axes[:6]
     assert [axes.get_title() for axes in shown] == [f"name n{k}" for k in range(6)]
     assert {axes.title.get_fontsize() for axes in shown} == {8}
-    assert [axes.get_xlabel() for axes in shown] == ["", "", "step", "step", "step", "step"]  # none below them
+    assert [axes.get_xlabel() for axes in shown] == [
+        "",
+        "",
+        "step",
+        "step",
+        "step",
+        "step",
+    ]  # none below them
     assert [axes.get_ylabel() for axes in shown] == ["values", "", "", "", "values", ""]
     assert {axes.get_xlim() for axes in shown} == {shown[0].get_xlim()}
     assert {axes.get_ylim() for axes in shown} == {shown[0].get_ylim()}
-    assert [axes.xaxis.get_tick_params()["labelbottom"] for axes in shown] == [False, False, True, True, True, True]
+    assert [axes.xaxis.get_tick_params()["labelbottom"] for axes in shown] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_two_panels_share_one_row_and_one_alone_has_the_books_size() -> None:
@@ -156,7 +176,9 @@ def test_panels_are_refused_only_beyond_the_most(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(plots, "MOST_PANELS", 2)
     names = ["n0", "n0", "n1", "n1"]
     assert len(panels(plot_result(study(sigma=[0.0, 1.0] * 2, name=names), "values"))) == 2
-    with pytest.raises(ValueError, match=r"^variable is 'values', in 3 panels, one for each name; choose some, for"):
+    with pytest.raises(
+        ValueError, match=r"^variable is 'values', in 3 panels, one for each name; choose some, for"
+    ):
         plot_result(study(sigma=[0.0, 1.0] * 3, name=[*names, "n2", "n2"]), "values")
 
 
@@ -167,7 +189,10 @@ def test_a_few_curves_have_the_books_styles_and_a_legend() -> None:
     expected = [*figures.CYCLE, *((colour, ":") for colour, _ in figures.CYCLE)]
     for line, (colour, dashes) in zip(axes.lines, expected, strict=False):
         assert line.get_color() == colour
-        assert line._unscaled_dash_pattern == pyplot.Line2D([], [], linestyle=dashes)._unscaled_dash_pattern
+        assert (
+            line._unscaled_dash_pattern
+            == pyplot.Line2D([], [], linestyle=dashes)._unscaled_dash_pattern
+        )
     (legend,) = figure.legends
     assert legend.get_title().get_text() == "name"
     assert [text.get_text() for text in legend.get_texts()] == [f"n{k}" for k in range(8)]
@@ -175,12 +200,16 @@ def test_a_few_curves_have_the_books_styles_and_a_legend() -> None:
     assert legend._ncols == 1
     for curve, line in enumerate(axes.lines):
         shade = band(axes, curve)
-        assert to_hex(shade.get_facecolor()[0], keep_alpha=True) == line.get_color().lower() + "26"  # 15%
+        assert (
+            to_hex(shade.get_facecolor()[0], keep_alpha=True) == line.get_color().lower() + "26"
+        )  # 15%
         assert shade.get_linewidth().tolist() == [0]
 
 
 @pytest.mark.parametrize(("names", "columns"), [(14, 1), (15, 2)])
-def test_a_long_legend_has_more_columns_and_the_styles_begin_again(names: int, columns: int) -> None:
+def test_a_long_legend_has_more_columns_and_the_styles_begin_again(
+    names: int, columns: int
+) -> None:
     data = study(sigma=[0.0, 1.0] * names, name=[f"n{k // 2}" for k in range(2 * names)])
     figure = plot_result(data)
     assert figure.legends[0]._ncols == columns
@@ -199,9 +228,14 @@ def test_what_is_averaged_says_what_was_left_out_and_how_wide_its_interval_is() 
     assert told == "1 of 2 values not finite, left out"
     assert mean.values[0] == 3.0
     assert np.isnan([mean.values[1], *half.values]).all()
-    by_episode = {"mean": (("setting", "episode"), [[1.0, 2.0]]), "variance": (("setting", "episode"), [[4.0, 9.0]])}
+    by_episode = {
+        "mean": (("setting", "episode"), [[1.0, 2.0]]),
+        "variance": (("setting", "episode"), [[4.0, 9.0]]),
+    }
     for runs, factor in ((0, 12.7062), (1, 12.7062), (4, 3.18245 / 2)):
-        kept = xarray.Dataset(by_episode | ({"score": (("setting", "run"), np.ones((1, runs)))} if runs else {}))
+        kept = xarray.Dataset(
+            by_episode | ({"score": (("setting", "run"), np.ones((1, runs)))} if runs else {})
+        )
         mean, half, told = plots._averaged(kept, "mean")
         assert (mean.values.tolist(), told) == ([[1.0, 2.0]], "")
         assert half.values.ravel() == pytest.approx([2.0 * factor, 3.0 * factor], rel=1e-5)
@@ -211,7 +245,9 @@ def test_curves_are_explained_beside_the_panels() -> None:
     figure = plot_result(study(sigma=[0.0, 1.0, 0.0, 1.0], target=["a", "a", "b", "b"]))
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
-    assert [line.get_color() for line in legend.get_lines()] == [line.get_color() for line in figure.axes[0].lines]
+    assert [line.get_color() for line in legend.get_lines()] == [
+        line.get_color() for line in figure.axes[0].lines
+    ]
     assert legend._outside_loc == "right"
     many = plot_result(study(sigma=[k / 10 for k in range(10)]).drop_vars("score"))
     assert many.axes[1]._colorbar.mappable.get_cmap().name == "cividis"
@@ -221,12 +257,18 @@ def test_shades_go_from_the_least_to_the_largest_number() -> None:
     sigmas = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 2.25]  # one more than there are styles
     figure = plot_result(study(sigma=sigmas).drop_vars("score"))
     shades = pyplot.colormaps["cividis"]
-    assert [line.get_color() for line in figure.axes[0].lines] == [shades((sigma - 0.25) / 2.0) for sigma in sigmas]
-    assert {(line.get_linestyle(), line.get_linewidth()) for line in figure.axes[0].lines} == {("-", 1.2)}
+    assert [line.get_color() for line in figure.axes[0].lines] == [
+        shades((sigma - 0.25) / 2.0) for sigma in sigmas
+    ]
+    assert {(line.get_linestyle(), line.get_linewidth()) for line in figure.axes[0].lines} == {
+        ("-", 1.2)
+    }
     assert figure.axes[1].get_ylim() == (0.25, 2.25)
     assert not figure.legends
     figure = plot_result(study(sigma=sigmas[:-1]).drop_vars("score"))
-    assert [line.get_color() for line in figure.axes[0].lines] == [colour for colour, _ in figures.CYCLE]
+    assert [line.get_color() for line in figure.axes[0].lines] == [
+        colour for colour, _ in figures.CYCLE
+    ]
 
 
 def test_a_curve_alone_has_the_first_style_and_no_legend() -> None:
@@ -256,7 +298,9 @@ def test_fields_with_more_values_come_first_and_of_two_alike_sigma() -> None:
     data = study(alpha=[1, 2, 1, 2], sigma=[0.0, 0.0, 0.5, 0.5]).drop_vars("values")
     assert plot_result(data).axes[0].get_xlabel() == "sigma"
     data = study(name=["a", "b", "c", "a", "b", "c"], alpha=[1, 1, 1, 2, 2, 2]).drop_vars("values")
-    assert plot_result(data).axes[0].get_xlabel() == "alpha"  # a number, although there are more names
+    assert (
+        plot_result(data).axes[0].get_xlabel() == "alpha"
+    )  # a number, although there are more names
 
 
 def test_an_interval_needs_two_finite_runs() -> None:
@@ -279,16 +323,22 @@ def test_learning_curves_have_the_interval_of_their_variance() -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("episode", "mean")
     assert axes.lines[0].get_ydata().tolist() == [4.0, 2.0, 1.0]
     heights = band(axes).get_paths()[0].vertices
-    assert heights[heights[:, 0] == 0][:, 1].max() == pytest.approx(4.0 + 2.3060041350333704)  # t of 8, times 3/√9
+    assert heights[heights[:, 0] == 0][:, 1].max() == pytest.approx(
+        4.0 + 2.3060041350333704
+    )  # t of 8, times 3/√9
     assert set(heights[heights[:, 0] == 2][:, 1]) == {1.0}
     other = plot_result(xarray.Dataset(arrays, {"sigma": ("setting", [0.5])}), "variance")
-    assert not any(len(path.vertices) for path in band(other.axes[0]).get_paths())  # which has none of its own
+    assert not any(
+        len(path.vertices) for path in band(other.axes[0]).get_paths()
+    )  # which has none of its own
 
 
 @pytest.mark.parametrize(("scores", "scale"), [((1.0, 1000.0), "linear"), ((1.0, 1001.0), "log"),
                                                ((0.0, 5000.0), "linear"), ((-1.0, 5000.0), "linear"),
                                                ((0.5, 600.0), "log"), ((2.0, 1900.0), "linear")])  # fmt: skip
-def test_an_axis_is_logarithmic_above_a_thousandfold(scores: tuple[float, float], scale: str) -> None:
+def test_an_axis_is_logarithmic_above_a_thousandfold(
+    scores: tuple[float, float], scale: str
+) -> None:
     data = study(sigma=[0.0, 1.0]).drop_vars("values")
     data["score"][:] = [[scores[0]] * 2, [scores[1]] * 2]
     assert plot_result(data).axes[0].get_yscale() == scale
@@ -300,5 +350,13 @@ def test_a_list_that_does_not_fit_its_dimension_labels_nothing() -> None:
         labels = {"sigmas": ("setting", lists), "name": ("setting", ["a", "b"])}
         figure = plot_result(xarray.Dataset(arrays, labels))
         assert figure.axes[0].lines[0].get_xdata().tolist() == [0, 1, 2]
-    named = {"sigma": [5.0, 6.0, 7.0], "sigmas": ("setting", ["[0.0,0.5,1.0]"] * 2), "name": ("setting", ["a", "b"])}
-    assert plot_result(xarray.Dataset(arrays, named)).axes[0].lines[0].get_xdata().tolist() == [5.0, 6.0, 7.0]
+    named = {
+        "sigma": [5.0, 6.0, 7.0],
+        "sigmas": ("setting", ["[0.0,0.5,1.0]"] * 2),
+        "name": ("setting", ["a", "b"]),
+    }
+    assert plot_result(xarray.Dataset(arrays, named)).axes[0].lines[0].get_xdata().tolist() == [
+        5.0,
+        6.0,
+        7.0,
+    ]

@@ -96,7 +96,9 @@ def test_a_step_of_the_recursion_is_the_step_of_the_library(name, variant):
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("variant", UNWEIGHTED)
-def test_poissons_equation_holds_for_any_pair_and_trace_and_its_mean_is_the_joint_matrix(name, variant):
+def test_poissons_equation_holds_for_any_pair_and_trace_and_its_mean_is_the_joint_matrix(
+    name, variant
+):
     problem, tables, view = case(name, variant)
     found = poisson_solution(problem, tables, LAM, ETA)
     np.testing.assert_allclose(found.J, joint_matrix(view, SIGMA, LAM, ETA), atol=1e-12)
@@ -120,19 +122,28 @@ def test_poissons_equation_holds_for_any_pair_and_trace_and_its_mean_is_the_join
 def test_the_solution_is_what_is_still_to_come():
     """On an aperiodic chain Ψ is Σ_t E[H(X_t, e_t) − J | X_0 = i, e_0 = e], up to a constant."""
     problem, tables, _ = case("random")
-    found, (H, _) = poisson_solution(problem, tables, LAM, ETA), gq_increments(problem, tables, LAM, ETA)
+    found, (H, _) = (
+        poisson_solution(problem, tables, LAM, ETA),
+        gq_increments(problem, tables, LAM, ETA),
+    )
 
     def to_come(i, e):
         law, total = np.eye(problem.n)[i], np.zeros_like(found.J)
         first = np.outer(law, e)  # E[e_t; X_t = j]
         for _ in range(2000):
-            total += np.tensordot(law, H.constant, 1) + np.einsum("ja,jaxy->xy", first, H.slope) - found.J
+            total += (
+                np.tensordot(law, H.constant, 1)
+                + np.einsum("ja,jaxy->xy", first, H.slope)
+                - found.J
+            )
             law, first = law @ problem.p_mu, problem.gamma * LAM * problem.p_mu.T @ first
             first += law[:, None] * problem.features
         return total
 
     one, two = np.random.default_rng(2).standard_normal((2, problem.d))
-    np.testing.assert_allclose(to_come(0, one) - to_come(5, two), found.Psi(0, one) - found.Psi(5, two), atol=1e-7)
+    np.testing.assert_allclose(
+        to_come(0, one) - to_come(5, two), found.Psi(0, one) - found.Psi(5, two), atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -140,7 +151,9 @@ def test_the_solution_is_what_is_still_to_come():
 def test_the_noise_agrees_with_the_sum_over_lags(name, variant):
     problem, tables, view = case(name, variant)
     lags = long_run_covariance(problem, tables.u, view.fixed_point(SIGMA, LAM), LAM)
-    np.testing.assert_allclose(limit_noise(problem, tables, LAM, ETA), joint_noise(lags, ETA), rtol=1e-6, atol=1e-10)
+    np.testing.assert_allclose(
+        limit_noise(problem, tables, LAM, ETA), joint_noise(lags, ETA), rtol=1e-6, atol=1e-10
+    )
 
 
 @pytest.mark.slow
@@ -165,13 +178,17 @@ def test_the_martingale_part_of_a_sampled_sum_has_uncorrelated_increments_with_t
 def test_random_rewards_add_their_variance():
     """One pair, one feature: the trace is 1/(1 − γλ) = 4/3, and all noise is that of the reward."""
     p = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [3.0], [1.0], 0.5)
-    noise = limit_noise(p, VariantTables(np.ones((1, 1)), np.ones((1, 1)), np.ones(1)), 0.5, 2.0, [[9.0]])
+    noise = limit_noise(
+        p, VariantTables(np.ones((1, 1)), np.ones((1, 1)), np.ones(1)), 0.5, 2.0, [[9.0]]
+    )
     np.testing.assert_allclose(noise, 16.0 * np.array([[1.0, 2.0], [2.0, 4.0]]), atol=1e-9)
 
 
 @pytest.mark.parametrize("reading", ["bootstrap", "terminal"])
 def test_episodes_that_end_need_the_restarts_in_the_chain_and_not_in_what_is_carried(reading):
-    problem = two_state(1.0, reading, rewards=[[1.0, -0.5], [1.0, -0.5]]).problem  # γ = 1 is allowed: γλ < 1
+    problem = two_state(
+        1.0, reading, rewards=[[1.0, -0.5], [1.0, -0.5]]
+    ).problem  # γ = 1 is allowed: γλ < 1
     restart = problem.p_trace.copy()
     restart[2] = 0.25  # an episode ends after the third pair
     np.testing.assert_allclose(problem.xi @ restart, problem.xi)
@@ -201,7 +218,9 @@ def test_lyapunov_and_covariance_equations():
 def test_an_affine_function_is_its_constant_and_its_slope():
     f = Affine(np.arange(4.0).reshape(2, 2), np.arange(12.0).reshape(2, 3, 2))
     np.testing.assert_array_equal(f(1, [1.0, 0.0, 2.0]), [2.0 + 6.0 + 20.0, 3.0 + 7.0 + 22.0])
-    with pytest.raises(ValueError, match=r"^slope has shape \(2, 3\); it should have shape \(2, any, 2\)$"):
+    with pytest.raises(
+        ValueError, match=r"^slope has shape \(2, 3\); it should have shape \(2, any, 2\)$"
+    ):
         Affine(np.zeros((2, 2)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match=r"^index is 2; it should be from 0 to 1$"):
         f(2, np.zeros(3))
@@ -226,12 +245,22 @@ ONE = Affine(np.zeros(2), np.ones((2, 1)))
             {"carried": np.full((2, 2), 0.5)},
             "^carried exceeds chain; it should be chain times shares between 0 and 1$",
         ),
-        ({"features": np.ones((2, 3))}, r"^f has a slope of shape \(2, 1\); it should begin with \(2, 3\)"),
+        (
+            {"features": np.ones((2, 3))},
+            r"^f has a slope of shape \(2, 1\); it should begin with \(2, 3\)",
+        ),
         ({"f": 1.0}, "^f is 1.0; it should be an Affine$"),
     ],
 )
 def test_the_general_equation_refuses(changes, message):
-    good = {"chain": SWAP, "carried": SWAP, "xi": HALF, "features": np.ones((2, 1)), "decay": 0.5, "f": ONE}
+    good = {
+        "chain": SWAP,
+        "carried": SWAP,
+        "xi": HALF,
+        "features": np.ones((2, 1)),
+        "decay": 0.5,
+        "f": ONE,
+    }
     affine_poisson(**good)
     with pytest.raises(ValueError, match=message):
         affine_poisson(**(good | changes))
@@ -242,10 +271,14 @@ def test_refusals_of_problems():
     mdp, mu, pi, features = CASES["random"]
     told = r"^tables has a trace weight other than 1; the trace should be the paper's, which stays"
     with pytest.raises(ValueError, match=told):
-        poisson_solution(problem, variant_tables(mdp, mu, pi, features, SIGMA, "weighted"), LAM, ETA)
+        poisson_solution(
+            problem, variant_tables(mdp, mu, pi, features, SIGMA, "weighted"), LAM, ETA
+        )
     with pytest.raises(ValueError, match=r"^tables has u of shape \(8, 3\); it should be \(4, 2\)"):
         poisson_solution(case("two states")[0], tables, LAM, ETA)
-    with pytest.raises(ValueError, match=r"^reward_variance reaches -1; variances should not be negative$"):
+    with pytest.raises(
+        ValueError, match=r"^reward_variance reaches -1; variances should not be negative$"
+    ):
         limit_noise(problem, tables, LAM, ETA, -np.ones((8, 8)))
     with pytest.raises(ValueError, match=r"^change has shape"):
         mean_increments([[1.0]], [[1.0, 2.0]], [[1.0]], [1.0], 1.0)
@@ -256,18 +289,27 @@ def test_refusals_of_problems():
         poisson_solution(ends, plain, 0.5, 1.0)
     told = r"^problem has a xi that p_mu changes; it should be the stationary law of p_mu$"
     with pytest.raises(ValueError, match=told):
-        poisson_solution(PredictionProblem([[1.0], [1.0]], swap, swap, [1, 0], [0.9, 0.1], 0.5), plain, 0.5, 1.0)
+        poisson_solution(
+            PredictionProblem([[1.0], [1.0]], swap, swap, [1, 0], [0.9, 0.1], 0.5), plain, 0.5, 1.0
+        )
     undiscounted = PredictionProblem([[1.0], [1.0]], swap, swap, [1, 0], HALF, 1.0)
-    with pytest.raises(ValueError, match=r"^lam is 1 and problem has gamma 1; their product should be below 1$"):
+    with pytest.raises(
+        ValueError, match=r"^lam is 1 and problem has gamma 1; their product should be below 1$"
+    ):
         poisson_solution(undiscounted, plain, 1.0, 1.0)
-    with pytest.raises(ValueError, match=r"^problem has no fixed point: Aθ \+ b stays at [\d.]+; A should be regular$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^problem has no fixed point: Aθ \+ b stays at [\d.]+; A should be regular$",
+    ):
         poisson_solution(undiscounted, plain, 0.0, 1.0)  # constants are values of nothing
 
 
 def test_refusals_of_matrices():
     with pytest.raises(ValueError, match=r"^drift has spectral abscissa 0; it should be negative$"):
         lyapunov_matrix([[0.0]])
-    with pytest.raises(ValueError, match=r"^drift plus shift has spectral abscissa 0; it should be negative$"):
+    with pytest.raises(
+        ValueError, match=r"^drift plus shift has spectral abscissa 0; it should be negative$"
+    ):
         limit_covariance([[-1.0]], [[1.0]], 1.0)
     with pytest.raises(ValueError, match=r"^drift has shape \(1, 2\)"):
         lyapunov_matrix([[-1.0, 0.0]])

@@ -34,7 +34,9 @@ def forward_sum(problem, sigma, lam, terms):
 @pytest.mark.parametrize(("sigma", "lam"), SETTINGS)
 def test_A_is_the_forward_sum_of_eq_13(sigma, lam):
     problem = random_problem(np.random.default_rng(1), 3, 2, 4, gamma=0.8)
-    np.testing.assert_allclose(problem.A(sigma, lam), forward_sum(problem, sigma, lam, 400), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        problem.A(sigma, lam), forward_sum(problem, sigma, lam, 400), rtol=1e-11, atol=1e-13
+    )
 
 
 def test_A_is_the_average_over_every_path():
@@ -55,7 +57,9 @@ def test_A_is_the_average_over_every_path():
             orders[order] += chance * np.outer(phi[i], delta)
     np.testing.assert_allclose(problem.A(sigma, 0.0), orders[0], rtol=1e-12)
     step = 1e-6  # A is analytic in λ: a central difference at 0 needs a negative λ, so use A(h) and A(2h)
-    slope = (4 * problem.A(sigma, step) - problem.A(sigma, 2 * step) - 3 * problem.A(sigma, 0.0)) / (2 * step)
+    slope = (
+        4 * problem.A(sigma, step) - problem.A(sigma, 2 * step) - 3 * problem.A(sigma, 0.0)
+    ) / (2 * step)
     np.testing.assert_allclose(slope, 0.7 * orders[1], rtol=1e-6, atol=1e-8)
 
 
@@ -99,7 +103,9 @@ def test_printed_b_is_wrong_and_the_corrected_b_is_free_of_sigma():
 
 def test_printed_eq_14_agrees_only_where_nothing_is_carried():
     problem = random_problem(np.random.default_rng(5), 3, 2, 3, gamma=0.9)
-    np.testing.assert_allclose(problem.b(0.3, 0.0), problem.features.T @ (problem.xi * problem.rewards), rtol=1e-12)
+    np.testing.assert_allclose(
+        problem.b(0.3, 0.0), problem.features.T @ (problem.xi * problem.rewards), rtol=1e-12
+    )
 
 
 def test_appendix_A_step_2_breaks_in_the_middle_and_is_right_at_its_end():
@@ -149,7 +155,9 @@ def test_bias_of_the_mixture_is_the_exact_formula():
         nu = (1 - sigma) * pi + sigma * mu
         drift = (mdp.pair_chain(mu) - mdp.pair_chain(pi)) @ mdp.q(pi).ravel()
         bias = 0.95 * sigma * np.linalg.solve(np.eye(12) - 0.95 * mdp.pair_chain(nu), drift)
-        np.testing.assert_allclose(mdp.q(nu).ravel() - mdp.q(pi).ravel(), bias, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            mdp.q(nu).ravel() - mdp.q(pi).ravel(), bias, rtol=1e-9, atol=1e-12
+        )
 
 
 def test_on_policy_sigma_has_no_effect_and_A_is_eq_17():
@@ -174,7 +182,9 @@ def test_on_policy_A_is_negative_definite_on_many_problems():
 @pytest.mark.parametrize(("sigma", "lam"), SETTINGS)
 def test_proposition_1_v_is_M_plus_A_transposed(sigma, lam):
     problem = random_problem(np.random.default_rng(12), 4, 2, 3)
-    np.testing.assert_allclose(problem.gamma_v(sigma, lam), problem.M + problem.A(sigma, lam).T, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(
+        problem.gamma_v(sigma, lam), problem.M + problem.A(sigma, lam).T, rtol=1e-10, atol=1e-13
+    )
 
 
 def test_proposition_1_needs_a_trace_that_follows_what_is_sampled():
@@ -192,14 +202,21 @@ def test_mspbe_is_the_projected_bellman_error_and_its_gradient_is_a_derivative(s
     phi, weight, eye = problem.features, np.diag(problem.xi), np.eye(8)
     value = phi @ theta
     error = problem.rewards + 0.8 * mixed(problem, sigma) @ value - value
-    applied = value + np.linalg.solve(eye - 0.8 * lam * problem.p_mu, error)  # the mixed operator, Eq. (9)
+    applied = value + np.linalg.solve(
+        eye - 0.8 * lam * problem.p_mu, error
+    )  # the mixed operator, Eq. (9)
     projection = phi @ np.linalg.solve(phi.T @ weight @ phi, phi.T @ weight)
     gap = value - projection @ applied
     assert problem.mspbe(theta, sigma, lam) == pytest.approx(0.5 * gap @ weight @ gap, rel=1e-10)
     numeric = approx_fprime(theta, lambda x: problem.mspbe(x, sigma, lam), 1e-7)
-    np.testing.assert_allclose(problem.mspbe_gradient(theta, sigma, lam), numeric, rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(
-        problem.prop1_step(theta, sigma, lam), -problem.mspbe_gradient(theta, sigma, lam), rtol=1e-9, atol=1e-12
+        problem.mspbe_gradient(theta, sigma, lam), numeric, rtol=2e-5, atol=2e-5
+    )
+    np.testing.assert_allclose(
+        problem.prop1_step(theta, sigma, lam),
+        -problem.mspbe_gradient(theta, sigma, lam),
+        rtol=1e-9,
+        atol=1e-12,
     )
     assert problem.mspbe(problem.fixed_point(sigma, lam), sigma, lam) < 1e-20
 
@@ -212,7 +229,9 @@ def test_ranks_are_reported_and_a_redundant_feature_gets_the_least_norm_solution
     theta, single = problem.fixed_point(0.5, 0.5), plain.fixed_point(0.5, 0.5)
     np.testing.assert_allclose(theta, [single[0] / 2, single[1], single[0] / 2], rtol=1e-9)
     np.testing.assert_allclose(problem.td_step(theta, 0.5, 0.5), 0.0, atol=1e-12)
-    assert problem.mspbe([1.0, 2.0, 0.0], 0.5, 0.5) == pytest.approx(plain.mspbe([1.0, 2.0], 0.5, 0.5), rel=1e-10)
+    assert problem.mspbe([1.0, 2.0, 0.0], 0.5, 0.5) == pytest.approx(
+        plain.mspbe([1.0, 2.0], 0.5, 0.5), rel=1e-10
+    )
 
 
 def test_a_system_without_a_solution_raises_and_names_the_ranks():
@@ -231,7 +250,9 @@ def test_no_visits_no_weight_a_row_that_is_never_visited_does_not_matter():
     target = np.zeros((7, 7))
     target[:6, :6] = base.p_pi
     features = np.vstack([base.features, [[9.0, 9.0, 9.0]]])
-    larger = PredictionProblem(features, grow, target, np.append(base.rewards, 5.0), np.append(base.xi, 0.0), 0.9)
+    larger = PredictionProblem(
+        features, grow, target, np.append(base.rewards, 5.0), np.append(base.xi, 0.0), 0.9
+    )
     np.testing.assert_allclose(larger.A(0.4, 0.6), base.A(0.4, 0.6), rtol=1e-12)
     np.testing.assert_allclose(larger.b(0.4, 0.6), base.b(0.4, 0.6), rtol=1e-12)
 
@@ -243,7 +264,9 @@ def test_rewards_of_the_target_are_averaged_when_given():
         base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9, rewards_pi=other
     )
     weights = base.trace_weights(0.5)
-    np.testing.assert_allclose(problem.b(0.25, 0.5), weights.T @ (0.25 * base.rewards + 0.75 * other), rtol=1e-12)
+    np.testing.assert_allclose(
+        problem.b(0.25, 0.5), weights.T @ (0.25 * base.rewards + 0.75 * other), rtol=1e-12
+    )
 
 
 def test_on_states_is_the_reading_with_the_printed_sizes():
@@ -294,7 +317,14 @@ def test_one_long_trajectory_agrees_within_its_own_interval():
 )
 def test_bad_problems_are_named(change, message):
     swap = [[0.0, 1.0], [1.0, 0.0]]
-    fine = {"features": [[1.0], [2.0]], "p_mu": swap, "p_pi": swap, "rewards": [1, 0], "xi": [0.5, 0.5], "gamma": 0.5}
+    fine = {
+        "features": [[1.0], [2.0]],
+        "p_mu": swap,
+        "p_pi": swap,
+        "rewards": [1, 0],
+        "xi": [0.5, 0.5],
+        "gamma": 0.5,
+    }
     with pytest.raises(ValueError, match=message):
         PredictionProblem(**(fine | change))
 
@@ -311,7 +341,9 @@ def test_bad_settings_are_named():
 
 
 def test_gamma_one_with_lam_one_is_refused_unless_the_trace_dies():
-    with pytest.raises(ValueError, match=r"^lam is 1\.0 with gamma 1\.0; the trace .* should be below 1$"):
+    with pytest.raises(
+        ValueError, match=r"^lam is 1\.0 with gamma 1\.0; the trace .* should be below 1$"
+    ):
         two_state(1.0).problem.A(0.5, 1.0)
     assert np.isfinite(two_state(1.0, "terminal").problem.A(0.5, 1.0)).all()
 
@@ -319,23 +351,31 @@ def test_gamma_one_with_lam_one_is_refused_unless_the_trace_dies():
 def test_episodic_problems_need_a_start_and_an_end():
     mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
     one = [[1.0], [1.0]]
-    with pytest.raises(ValueError, match=r"^start is None; with terminal states .* where episodes begin$"):
+    with pytest.raises(
+        ValueError, match=r"^start is None; with terminal states .* where episodes begin$"
+    ):
         PredictionProblem.on_pairs(mdp, one, one, np.eye(2))
     for make in (PredictionProblem.on_pairs, PredictionProblem.on_states):
-        with pytest.raises(ValueError, match=r"^start is \[0, 1\]; it should give weight to a state that is not"):
+        with pytest.raises(
+            ValueError, match=r"^start is \[0, 1\]; it should give weight to a state that is not"
+        ):
             make(mdp, one, one, np.eye(2), start=[0, 1])
     problem = PredictionProblem.on_pairs(mdp, one, one, [[1.0], [0.0]], start=[1.0, 0.0])
     np.testing.assert_allclose(problem.fixed_point(0.5, 0.5), [2.0])
     continuing = random_mdp(np.random.default_rng(0), 2, 1)
     for make in (PredictionProblem.on_pairs, PredictionProblem.on_states):
-        with pytest.raises(ValueError, match=r"^start is .*; without terminal states it should be left out"):
+        with pytest.raises(
+            ValueError, match=r"^start is .*; without terminal states it should be left out"
+        ):
             make(continuing, one, one, np.eye(2), start=[0.5, 0.5])
 
 
 def in_another_basis(problem, turn):
     """The same problem with the functions on the index set written in another basis, f = turn·c; Ξ becomes a matrix."""
     back = np.linalg.inv(turn)
-    p_mu, p_pi, p_trace = (back @ chain @ turn for chain in (problem.p_mu, problem.p_pi, problem.p_trace))
+    p_mu, p_pi, p_trace = (
+        back @ chain @ turn for chain in (problem.p_mu, problem.p_pi, problem.p_trace)
+    )
     gram = turn.T @ np.diag(problem.xi) @ turn
     features, rewards = back @ problem.features, back @ problem.rewards
     rewards_pi = None if problem.rewards_pi is None else back @ problem.rewards_pi
@@ -346,7 +386,14 @@ def test_the_basis_of_functions_on_the_index_set_does_not_matter():
     rng = np.random.default_rng(19)
     base = random_problem(rng, 3, 2, 3)
     plain = PredictionProblem(
-        base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9, p_trace=base.p_pi, rewards_pi=base.rewards + 1
+        base.features,
+        base.p_mu,
+        base.p_pi,
+        base.rewards,
+        base.xi,
+        0.9,
+        p_trace=base.p_pi,
+        rewards_pi=base.rewards + 1,
     )
     turned = in_another_basis(plain, rng.standard_normal((6, 6)))
     theta = np.array([1.0, -2.0, 0.5])
@@ -357,7 +404,10 @@ def test_the_basis_of_functions_on_the_index_set_does_not_matter():
             ours, same = getattr(turned, name)(sigma, lam), getattr(plain, name)(sigma, lam)
             np.testing.assert_allclose(ours, same, rtol=1e-8, atol=1e-10)
         for name in ("mspbe", "mspbe_gradient", "td_step", "prop1_step"):
-            ours, same = getattr(turned, name)(theta, sigma, lam), getattr(plain, name)(theta, sigma, lam)
+            ours, same = (
+                getattr(turned, name)(theta, sigma, lam),
+                getattr(plain, name)(theta, sigma, lam),
+            )
             np.testing.assert_allclose(ours, same, rtol=1e-8, atol=1e-10)
         assert turned.rounding(sigma, lam).mass == pytest.approx(np.sqrt(np.trace(turned.xi)))
 
@@ -367,7 +417,9 @@ def test_a_singular_gram_matrix_is_taken():
     base = random_problem(np.random.default_rng(20), 3, 2, 2)
     grow, xi = np.zeros((2, 7, 7)), np.append(base.xi, 0.0)
     grow[:, :6, :6] = base.p_mu, base.p_pi
-    larger = PredictionProblem(np.vstack([base.features, [[1.0, 1.0]]]), *grow, np.append(base.rewards, 1.0), xi, 0.9)
+    larger = PredictionProblem(
+        np.vstack([base.features, [[1.0, 1.0]]]), *grow, np.append(base.rewards, 1.0), xi, 0.9
+    )
     turned = in_another_basis(larger, np.random.default_rng(21).standard_normal((7, 7)))
     np.testing.assert_allclose(turned.fixed_point(0.3, 0.5), base.fixed_point(0.3, 0.5), rtol=1e-7)
 
@@ -377,7 +429,9 @@ def test_trace_weights_are_kept_for_the_last_lam_and_cannot_be_changed():
     half = problem.trace_weights(0.5)
     assert problem.trace_weights(0.5) is half
     other = problem.trace_weights(0.9)
-    carried = np.linalg.solve(np.eye(6) - 0.81 * problem.p_mu.T, problem.xi[:, None] * problem.features)
+    carried = np.linalg.solve(
+        np.eye(6) - 0.81 * problem.p_mu.T, problem.xi[:, None] * problem.features
+    )
     np.testing.assert_allclose(other, carried, rtol=1e-12)
     assert np.abs(other - half).max() > 1e-3
     np.testing.assert_array_equal(problem.trace_weights(0.5), half)
@@ -393,20 +447,32 @@ def test_weights_of_an_episodic_problem_are_shares_of_visits():
     mu, pi = [[0.25, 0.75]] * 3, [[1.0, 0.0]] * 3
     pairs = PredictionProblem.on_pairs(mdp, mu, pi, np.eye(6), start=[1.0, 0.0, 0.0])
     np.testing.assert_allclose(pairs.xi, np.array([2, 6, 1, 3, 0, 0]) / 12, rtol=1e-14)
-    states = PredictionProblem.on_states(mdp, mu, pi, np.eye(3), start=[0.5, 0.0, 0.5], average_rewards=True)
+    states = PredictionProblem.on_states(
+        mdp, mu, pi, np.eye(3), start=[0.5, 0.0, 0.5], average_rewards=True
+    )
     np.testing.assert_allclose(states.xi, np.array([2, 1, 0]) / 3, rtol=1e-14)
     np.testing.assert_allclose(states.rewards, [2.5, 6.5, 9.0], rtol=1e-14)
     np.testing.assert_allclose(states.rewards_pi, [1.0, 5.0, 9.0], rtol=1e-14)
     np.testing.assert_array_equal(pairs.rewards, [1.0, 3.0, 5.0, 7.0, 9.0, 9.0])
     loop = FiniteMDP([[[1.0, 0.0]], [[0.0, 1.0]]], [[0.0], [0.0]], 0.9, terminal=[1])
-    with pytest.raises(ValueError, match=r"^mu never ends some episodes; terminal states should be reached surely$"):
-        PredictionProblem.on_states(loop, [[1.0], [1.0]], [[1.0], [1.0]], np.eye(2), start=[1.0, 0.0])
+    with pytest.raises(
+        ValueError, match=r"^mu never ends some episodes; terminal states should be reached surely$"
+    ):
+        PredictionProblem.on_states(
+            loop, [[1.0], [1.0]], [[1.0], [1.0]], np.eye(2), start=[1.0, 0.0]
+        )
 
 
 @pytest.mark.parametrize("make", [PredictionProblem.on_pairs, PredictionProblem.on_states])
 def test_bad_policies_and_starts_are_named(make):
     mdp = FiniteMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], 1.0, terminal=[1])
-    fine = {"mdp": mdp, "mu": [[1.0], [1.0]], "pi": [[1.0], [1.0]], "features": np.eye(2), "start": [1.0, 0.0]}
+    fine = {
+        "mdp": mdp,
+        "mu": [[1.0], [1.0]],
+        "pi": [[1.0], [1.0]],
+        "features": np.eye(2),
+        "start": [1.0, 0.0],
+    }
     for change, message in (
         ({"mdp": 3}, r"^mdp is 3; it should be a FiniteMDP"),
         ({"mu": [[0.5], [1.0]]}, r"^mu sums to 0\.5"),
@@ -425,13 +491,19 @@ def test_what_rounding_would_take_is_refused_by_name():
     rare = 1e-8  # two rare events in turn: an episode takes 1e16 steps
     moves = [[[1 - rare, rare, 0.0]], [[1 - rare, 0.0, rare]], [[0.0, 0.0, 1.0]]]
     slow, one = FiniteMDP(moves, np.zeros((3, 1)), 1.0, terminal=[2]), np.ones((3, 1))
-    with pytest.raises(ValueError, match=r"^mu ends episodes so late that .*; it should end them sooner$"):
+    with pytest.raises(
+        ValueError, match=r"^mu ends episodes so late that .*; it should end them sooner$"
+    ):
         PredictionProblem.on_states(slow, one, one, np.eye(3), start=[1.0, 0.0, 0.0])
     near = two_state(1.0 - 1e-16).problem
-    with pytest.raises(ValueError, match=r"^gamma·lam is 0\.9999999999999999; .*; it should be further below 1$"):
+    with pytest.raises(
+        ValueError, match=r"^gamma·lam is 0\.9999999999999999; .*; it should be further below 1$"
+    ):
         near.trace_weights(1.0)
     base = random_problem(np.random.default_rng(23), 3, 2, 2)
-    skewed = np.column_stack([base.features[:, 0], base.features[:, 0] + 1e-13 * base.features[:, 1]])
+    skewed = np.column_stack(
+        [base.features[:, 0], base.features[:, 0] + 1e-13 * base.features[:, 1]]
+    )
     collinear = PredictionProblem(skewed, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
     with pytest.raises(ValueError, match=r"^features are nearly collinear"):
         collinear.solve_M(np.ones(2))
@@ -442,7 +514,9 @@ def test_what_rounding_would_take_is_refused_by_name():
 def test_a_fixed_point_that_rounding_may_have_made_is_refused():
     problem = two_state(0.9, rewards=[[1.0, 0.0], [0.0, 0.0]]).problem
     (sigma,) = critical_sigma(problem, 0.0)
-    with pytest.raises(np.linalg.LinAlgError, match=r"^sigma is .* and lam is 0; there A is so near to singular"):
+    with pytest.raises(
+        np.linalg.LinAlgError, match=r"^sigma is .* and lam is 0; there A is so near to singular"
+    ):
         problem.fixed_point(sigma + 1e-12, 0.0)
     # A thousand times further away it has three digits more, and is given: the bound is on its relative error.
     near, further = (problem.fixed_point(sigma + distance, 0.0) for distance in (1e-9, 1e-8))
@@ -484,7 +558,9 @@ def test_bounds_on_rounding_know_the_spread_of_small_features_and_of_none():
         PredictionProblem(scale * base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
         for scale in (1e-3, 0.0)
     )
-    np.testing.assert_allclose(small.rounding(0.3, 0.6).spread, base.rounding(0.3, 0.6).spread, rtol=1e-9)
+    np.testing.assert_allclose(
+        small.rounding(0.3, 0.6).spread, base.rounding(0.3, 0.6).spread, rtol=1e-9
+    )
     assert small.rounding(0.3, 0.6).spread.min() == 1.0
     assert none.rounding(0.3, 0.6).spread.shape == (0,)
 
@@ -499,16 +575,27 @@ def test_a_root_of_a_gram_matrix_survives_eigenvalues_that_are_zero_up_to_roundi
 def test_bounds_on_rounding_are_made_from_the_matrices_of_the_problem():
     base = random_problem(np.random.default_rng(24), 3, 2, 3)
     problem = PredictionProblem(
-        base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9, p_trace=base.p_pi, rewards_pi=base.rewards + 1
+        base.features,
+        base.p_mu,
+        base.p_pi,
+        base.rewards,
+        base.xi,
+        0.9,
+        p_trace=base.p_pi,
+        rewards_pi=base.rewards + 1,
     )
     sigma, lam = 0.3, 0.6
     made = problem.rounding(sigma, lam)
     np.testing.assert_allclose(made.system, np.eye(6) - 0.9 * lam * base.p_pi, rtol=1e-15)
     np.testing.assert_array_equal(made.x, problem.trace_weights(lam))
-    white = made.x @ np.linalg.inv(np.linalg.cholesky(problem.M)).T  # Y up to a rotation of its columns
+    white = (
+        made.x @ np.linalg.inv(np.linalg.cholesky(problem.M)).T
+    )  # Y up to a rotation of its columns
     np.testing.assert_allclose(made.y @ made.y.T, white @ white.T, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(made.features, base.features)
-    np.testing.assert_allclose(made.change, (0.9 * mixed(problem, sigma) - np.eye(6)) @ base.features, rtol=1e-12)
+    np.testing.assert_allclose(
+        made.change, (0.9 * mixed(problem, sigma) - np.eye(6)) @ base.features, rtol=1e-12
+    )
     np.testing.assert_allclose(made.reward, base.rewards + 1 - sigma, rtol=1e-14)
     weighed = np.linalg.svd(np.sqrt(base.xi)[:, None] * base.features, compute_uv=False)
     np.testing.assert_allclose(made.spread, weighed[0] / weighed, rtol=1e-12)
@@ -538,7 +625,9 @@ def test_features_are_named_where_they_are_refused(build):
     mdp, policy = random_mdp(rng, 3, 2, 0.9), random_policy(rng, 3, 2)
     with pytest.raises(ValueError, match=r"^features has shape \(5, 2\)"):
         build(mdp, policy, policy, np.ones((5, 2)))
-    with pytest.raises(ValueError, match=r"^start is \[0\.25, 0\.25, 0\.5\]; without terminal states"):
+    with pytest.raises(
+        ValueError, match=r"^start is \[0\.25, 0\.25, 0\.5\]; without terminal states"
+    ):
         build(mdp, policy, policy, np.eye(6), start=[0.25, 0.25, 0.5])
 
 

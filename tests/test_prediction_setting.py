@@ -20,8 +20,19 @@ def no_domain() -> int:
 
 def test_a_setting_has_these_defaults() -> None:
     setting = PredictionSetting("boyan_chain")
-    assert (setting.options, setting.learner, setting.sigma_ramp_to, setting.lam) == ((), "gq", None, 0.0)
-    assert (setting.alpha, setting.eta, setting.steps, setting.kept, setting.kappa) == (0.01, 1.0, 1000, 50, 1.0)
+    assert (setting.options, setting.learner, setting.sigma_ramp_to, setting.lam) == (
+        (),
+        "gq",
+        None,
+        0.0,
+    )
+    assert (setting.alpha, setting.eta, setting.steps, setting.kept, setting.kappa) == (
+        0.01,
+        1.0,
+        1000,
+        50,
+        1.0,
+    )
     assert setting.LATER == ("kappa",)
 
 
@@ -29,7 +40,9 @@ def test_numbers_are_kept_as_those_of_python() -> None:
     names = ("lam", "alpha", "eta", "kappa", "sigma_ramp_to")
     numbers = {name: np.float32(0.5) for name in names}
     setting = PredictionSetting("boyan_chain", **numbers, steps=np.int64(40), kept=np.int8(4))
-    assert all(type(getattr(setting, name)) is float and getattr(setting, name) == 0.5 for name in names)
+    assert all(
+        type(getattr(setting, name)) is float and getattr(setting, name) == 0.5 for name in names
+    )
     assert (type(setting.steps), type(setting.kept)) == (int, int)
     assert setting.checkpoints.tolist() == [0, 10, 20, 30, 40]
 
@@ -37,9 +50,15 @@ def test_numbers_are_kept_as_those_of_python() -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"domain": "maze"}, r"^domain is 'maze'; .*, or 'module:function', or a Domain, as own_domain returns$"),
+        (
+            {"domain": "maze"},
+            r"^domain is 'maze'; .*, or 'module:function', or a Domain, as own_domain returns$",
+        ),
         ({"domain": 3}, r"^domain is 3; it should be one of 'baird_star'"),
-        ({"learner": "dqn"}, r"^learner is 'dqn'; it should be one of 'gq', 'semi-gradient', 'tdc', 'gtd2', 'tdrc', "),
+        (
+            {"learner": "dqn"},
+            r"^learner is 'dqn'; it should be one of 'gq', 'semi-gradient', 'tdc', 'gtd2', 'tdrc', ",
+        ),
         ({"learner": 3}, r"^learner is 3; it should be "),
         ({"lam": -0.1}, r"^lam is -0\.1"),
         ({"lam": 1.1}, r"^lam is 1\.1"),
@@ -62,7 +81,9 @@ def test_a_setting_refuses_by_name_and_range(fields: dict[str, Any], told: str) 
 
 
 def test_the_ends_of_the_ranges_will_do() -> None:
-    setting = PredictionSetting("boyan_chain", lam=1.0, alpha=0.0, eta=0.0, kappa=0.0, steps=1, kept=1)
+    setting = PredictionSetting(
+        "boyan_chain", lam=1.0, alpha=0.0, eta=0.0, kappa=0.0, steps=1, kept=1
+    )
     assert (setting.lam, setting.steps, setting.kept) == (1.0, 1, 1)
 
 
@@ -70,15 +91,22 @@ def test_options_are_pairs_in_the_order_of_their_names_and_reach_the_domain() ->
     setting = PredictionSetting("baird_star", options=[["states", 5], ["gamma", 0.5]])
     assert setting.options == (("gamma", 0.5), ("states", 5))
     domain = setting.make_domain()
-    assert domain is PredictionSetting("baird_star", options=(("gamma", 0.5), ("states", 5))).make_domain()
+    assert (
+        domain
+        is PredictionSetting("baird_star", options=(("gamma", 0.5), ("states", 5))).make_domain()
+    )
     assert domain.problem.gamma == 0.5
-    np.testing.assert_array_equal(domain.problem.features, baird_star(states=5, gamma=0.5).problem.features)
+    np.testing.assert_array_equal(
+        domain.problem.features, baird_star(states=5, gamma=0.5).problem.features
+    )
 
 
 def test_a_domain_that_is_made_already_is_taken_as_it_is_and_has_no_options() -> None:
     made = boyan_chain()
     assert PredictionSetting(made).make_domain() is made
-    with pytest.raises(ValueError, match=r"^options is .*; a domain that is made already should have none$"):
+    with pytest.raises(
+        ValueError, match=r"^options is .*; a domain that is made already should have none$"
+    ):
         PredictionSetting(made, options=(("reading", "expected"),))
 
 
@@ -93,7 +121,9 @@ def test_names_lead_to_learners() -> None:
     assert learner("emphatic") is EMPHATIC
     assert learner("gqlib.fast.own:TDRC") is TDRC
     assert PredictionSetting("boyan_chain", learner=TDRC).make_learner() is TDRC
-    with pytest.raises(ValueError, match=r"^learner is 'gqlib\.fast\.own:none', which cannot be imported: .*none"):
+    with pytest.raises(
+        ValueError, match=r"^learner is 'gqlib\.fast\.own:none', which cannot be imported: .*none"
+    ):
         learner("gqlib.fast.own:none")
     with pytest.raises(ValueError, match=r"^learner is 3; it should be "):
         learner("test_prediction_setting:NOT_OURS")
@@ -102,7 +132,16 @@ def test_names_lead_to_learners() -> None:
 def test_which_learners_aim_at_the_target_policy() -> None:
     aims = {
         name: PredictionSetting("boyan_chain", learner=name).aims_at_target
-        for name in ("gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd", "gqlib.fast.own:TDRC")
+        for name in (
+            "gq",
+            "semi-gradient",
+            "tdc",
+            "gtd2",
+            "tdrc",
+            "emphatic",
+            "lstd",
+            "gqlib.fast.own:TDRC",
+        )
     }
     assert [name for name, does in aims.items() if not does] == ["gq", "semi-gradient"]
     assert PredictionSetting("boyan_chain", learner=TDRC).aims_at_target is True
@@ -111,7 +150,9 @@ def test_which_learners_aim_at_the_target_policy() -> None:
 def test_names_of_ones_own_are_imported_and_checked() -> None:
     setting = PredictionSetting("gqlib.domains:boyan_chain", learner="gqlib.fast.own:TDRC")
     assert setting.imported == ("gqlib.domains:boyan_chain", "gqlib.fast.own:TDRC")
-    np.testing.assert_array_equal(setting.make_domain().problem.features, boyan_chain().problem.features)
+    np.testing.assert_array_equal(
+        setting.make_domain().problem.features, boyan_chain().problem.features
+    )
     for name, told in (
         ("nowhere:maze", r"^domain is 'nowhere:maze', which cannot be imported: "),
         ("test_prediction_setting:NOT_OURS", r"^domain is 3; it should be "),
@@ -126,7 +167,10 @@ def test_what_is_stored_has_names() -> None:
         (PredictionSetting(boyan_chain()), "domain"),
         (PredictionSetting("boyan_chain", learner=TDRC), "learner"),
     ):
-        with pytest.raises(ValueError, match=rf"^{name} is an object; in a setting that is stored it should be 'mod"):
+        with pytest.raises(
+            ValueError,
+            match=rf"^{name} is an object; in a setting that is stored it should be 'mod",
+        ):
             _ = setting.key
     assert PredictionSetting("boyan_chain").imported == ()
     assert PredictionSetting("boyan_chain").key == PredictionSetting("boyan_chain", kappa=1.0).key

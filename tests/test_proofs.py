@@ -28,8 +28,15 @@ def load(path):
 
 
 check = load(PROOFS / "check.py")
-needs_coq = pytest.mark.skipif(bool(check.missing()), reason=f"no {' and '.join(check.missing())}: {check.ADVICE}")
-THEOREMS = [(file, name) for file in check.files() for kind, name in check.named(PROOFS, file) if kind == "Theorem"]
+needs_coq = pytest.mark.skipif(
+    bool(check.missing()), reason=f"no {' and '.join(check.missing())}: {check.ADVICE}"
+)
+THEOREMS = [
+    (file, name)
+    for file in check.files()
+    for kind, name in check.named(PROOFS, file)
+    if kind == "Theorem"
+]
 
 
 def copied(folder):
@@ -50,7 +57,9 @@ def test_nothing_is_left_unproved():
     assert check.gaps() == []
 
 
-@pytest.mark.parametrize("word", ["Admitted.", "admit.", "Axiom trust : False.", "Parameter trust : False."])
+@pytest.mark.parametrize(
+    "word", ["Admitted.", "admit.", "Axiom trust : False.", "Parameter trust : False."]
+)
 def test_a_gap_is_found(tmp_path, word):
     folder = copied(tmp_path)
     text = (folder / "Chains.v").read_text(encoding="utf-8")
@@ -61,7 +70,9 @@ def test_a_gap_is_found(tmp_path, word):
 
 
 def test_the_record_says_of_every_theorem_that_it_rests_on_no_axiom():
-    sections = dict(re.findall(r"^==== (\w+)\.v\n(.*?)(?=^==== |\Z)", RECORD, re.MULTILINE | re.DOTALL))
+    sections = dict(
+        re.findall(r"^==== (\w+)\.v\n(.*?)(?=^==== |\Z)", RECORD, re.MULTILINE | re.DOTALL)
+    )
     assert list(sections) == check.files()
     for file, name in THEOREMS:
         statement = rf"^{name}\n +: (?:.+\n)(?: .+\n)*{check.CLOSED}$"
@@ -72,13 +83,20 @@ def test_the_record_says_of_every_theorem_that_it_rests_on_no_axiom():
 
 def test_the_page_names_every_file_and_only_theorems_that_exist():
     assert {file for file, _ in THEOREMS} <= set(re.findall(r"<\.\./proofs/(\w+)\.v>", PAGE))
-    shown = re.findall(r"```\{literalinclude\} \.\./proofs/(\w+)\.v\n:language: coq\n:start-at: Theorem (\w+)", PAGE)
+    shown = re.findall(
+        r"```\{literalinclude\} \.\./proofs/(\w+)\.v\n:language: coq\n:start-at: Theorem (\w+)",
+        PAGE,
+    )
     assert len(shown) >= 6
     assert [pair for pair in shown if pair not in THEOREMS] == []
-    table = re.findall(r"^\| .+ \| (`.+`) \| \{download\}`(\w+)\.v <\.\./proofs/\2\.v>` \|$", PAGE, re.MULTILINE)
+    table = re.findall(
+        r"^\| .+ \| (`.+`) \| \{download\}`(\w+)\.v <\.\./proofs/\2\.v>` \|$", PAGE, re.MULTILINE
+    )
     listed = {(file, name) for names, file in table for name in re.findall(r"`(\w+)`", names)}
     assert set(THEOREMS) <= listed
-    assert listed <= {(file, name) for file in check.files() for _, name in check.named(PROOFS, file)}
+    assert listed <= {
+        (file, name) for file in check.files() for _, name in check.named(PROOFS, file)
+    }
     assert int(re.search(r"(\d+) theorems", PAGE)[1]) == len(THEOREMS)
 
 
@@ -93,9 +111,17 @@ def test_a_note_beside_a_theorem_links_to_the_file_that_proves_it():
     for note in notes:
         named = set(re.findall(r"`(\w+)`", note)) & {name for _, name in THEOREMS}
         assert named, note
-        assert {file for file, name in THEOREMS if name in named} == set(re.findall(r"<\.\./proofs/(\w+)\.v>", note))
+        assert {file for file, name in THEOREMS if name in named} == set(
+            re.findall(r"<\.\./proofs/(\w+)\.v>", note)
+        )
     told = " ".join(notes)
-    for name in ("pair_chain_mixture", "table_fixed_point", "exact_bias", "gamma_v_identity", "mspbe_any_inverse"):
+    for name in (
+        "pair_chain_mixture",
+        "table_fixed_point",
+        "exact_bias",
+        "gamma_v_identity",
+        "mspbe_any_inverse",
+    ):
         assert f"`{name}`" in told
     assert "`joint_stable`" in told
 
@@ -108,7 +134,9 @@ def test_without_coq_one_line_says_what_to_install(tmp_path, optional):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     command = [make, "proofs", f"PYTHON={sys.executable}", *(["OPTIONAL=1"] if optional else [])]
     environment["PATH"] = str(tmp_path)
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert (done.returncode == 0) == optional
     (said,) = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     assert said.endswith(f" coqc, not found here. {check.ADVICE}")
@@ -141,10 +169,18 @@ def test_coq_accepts_the_proofs_and_prints_what_is_recorded(built):
         ("TableFixedPoint", "theta = q_of (mix sigma pi mu).", "theta = q_of (mix sigma mu pi)."),
         ("ExactBias", "((P mu - P pi) *m q pi)", "((P mu - P pi) *m q nu)"),
         ("Proposition1", "gamma_v = M + A^T.", "gamma_v = M + A."),
-        ("Proposition1", "= Phi^T *m remains k.+1 (Xi p *m Phi).", "= Phi^T *m remains k (Xi p *m Phi)."),
+        (
+            "Proposition1",
+            "= Phi^T *m remains k.+1 (Xi p *m Phi).",
+            "= Phi^T *m remains k (Xi p *m Phi).",
+        ),
         ("GeneralisedInverse", "= 2%:R^-1 * form Xi", "= form Xi"),
         ("StepRatio", "eta *: (A *m A^T).", "eta *: (A^T *m A)."),
-        ("StepRatio", "Definition sym A : 'M[R]_d := 2%:R^-1 *: (A + A^T).", "Definition sym A : 'M[R]_d := A + A^T."),
+        (
+            "StepRatio",
+            "Definition sym A : 'M[R]_d := 2%:R^-1 *: (A + A^T).",
+            "Definition sym A : 'M[R]_d := A + A^T.",
+        ),
     ],
 )
 def test_a_planted_error_is_refused(built, tmp_path, file, old, new):

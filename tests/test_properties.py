@@ -69,7 +69,9 @@ class TestThreeWitnesses:
         )  # fmt: skip
         as_floats = [np.array(sp.flatten(part), dtype=float) for part in (moves, mu, pi)]
         mdp = FiniteMDP(as_floats[0].reshape(2, 2, 2), rewards, 0.9)
-        problem = PredictionProblem.on_pairs(mdp, as_floats[1].reshape(2, 2), as_floats[2].reshape(2, 2), features)
+        problem = PredictionProblem.on_pairs(
+            mdp, as_floats[1].reshape(2, 2), as_floats[2].reshape(2, 2), features
+        )
         s, x = sp.Rational(sigma), sp.Rational(lam)
         for twin, number in (
             (exact.A(s, x), problem.A(sigma, lam)),
@@ -79,7 +81,11 @@ class TestThreeWitnesses:
         ):
             close(number, symbolic.to_array(twin, {}), factor=1e-12)
 
-    @given(p=problems(gamma=st.sampled_from([0.5, 0.9])), sigma=shares, lam=st.sampled_from([0.0, 0.5, 0.8]))
+    @given(
+        p=problems(gamma=st.sampled_from([0.5, 0.9])),
+        sigma=shares,
+        lam=st.sampled_from([0.0, 0.5, 0.8]),
+    )
     @few(3)
     def test_sampled_is_exact(self, p, sigma, lam):
         path = domain_on_pairs(p.mdp, p.mu, p.pi, p.features).trajectory(20_000, p.rng)
@@ -91,12 +97,18 @@ class TestThreeWitnesses:
         problem, decay = p.problem, p.problem.gamma * lam
         carried = problem.xi[:, None] * p.features
         summed = np.zeros_like(carried)
-        for _ in range(1 + int(np.ceil(-36.0 / np.log(decay))) if decay > 0 else 1):  # decay**n < 2e-16
+        for _ in range(
+            1 + int(np.ceil(-36.0 / np.log(decay))) if decay > 0 else 1
+        ):  # decay**n < 2e-16
             summed += carried
             carried = decay * problem.p_mu.T @ carried
         mixed = (1.0 - sigma) * problem.p_pi + sigma * problem.p_mu
         close(problem.A(sigma, lam), summed.T @ (problem.gamma * mixed @ p.features - p.features))
-        close(problem.b(sigma, lam), summed.T @ problem.rewards, (np.abs(summed).T @ np.abs(problem.rewards)).max())
+        close(
+            problem.b(sigma, lam),
+            summed.T @ problem.rewards,
+            (np.abs(summed).T @ np.abs(problem.rewards)).max(),
+        )
 
 
 class TestSpecialCases:
@@ -106,7 +118,10 @@ class TestSpecialCases:
         for part in (p.problem.A, p.problem.gamma_v):
             ends = part(0.0, lam), part(1.0, lam)
             close(
-                part(sigma, lam), (1.0 - sigma) * ends[0] + sigma * ends[1], np.abs([*ends, p.problem.M]).max(), 1e-12
+                part(sigma, lam),
+                (1.0 - sigma) * ends[0] + sigma * ends[1],
+                np.abs([*ends, p.problem.M]).max(),
+                1e-12,
             )
         np.testing.assert_array_equal(p.problem.b(sigma, lam), p.problem.b(0.0, lam))
 
@@ -115,7 +130,9 @@ class TestSpecialCases:
     def test_without_a_future_everything_is_regression(self, p, sigma, lam):
         close(p.problem.A(sigma, lam), -p.problem.M, factor=1e-14)
         weighted = np.sqrt(p.problem.xi)
-        fit = np.linalg.lstsq(weighted[:, None] * p.features, weighted * p.problem.rewards, rcond=None)[0]
+        fit = np.linalg.lstsq(
+            weighted[:, None] * p.features, weighted * p.problem.rewards, rcond=None
+        )[0]
         close(p.problem.fixed_point(sigma, lam), fit)
 
     @given(p=problems())
@@ -124,7 +141,9 @@ class TestSpecialCases:
         """σ = λ = 1: the trace cancels the bootstrap, A is −M, and the fixed point is the projection of q^μ."""
         close(p.problem.A(1.0, 1.0), -p.problem.M)
         weighted = np.sqrt(p.problem.xi)
-        fit = np.linalg.lstsq(weighted[:, None] * p.features, weighted * p.mdp.q(p.mu).ravel(), rcond=None)[0]
+        fit = np.linalg.lstsq(
+            weighted[:, None] * p.features, weighted * p.mdp.q(p.mu).ravel(), rcond=None
+        )[0]
         close(p.problem.fixed_point(1.0, 1.0), fit, 1.0 + np.abs(fit).max(), 1e-7)
 
     @given(p=problems(on_policy=True), sigma=st.floats(-1.0, 2.0), lam=lams)
@@ -151,7 +170,9 @@ class TestSpecialCases:
         h = 1e-4 * np.eye(p.problem.d)
         value = p.problem.mspbe
         slope = [(value(theta + x, sigma, lam) - value(theta - x, sigma, lam)) / 2e-4 for x in h]
-        close(slope, gradient, size, 1e-6)  # a quadratic: central differences are exact up to rounding
+        close(
+            slope, gradient, size, 1e-6
+        )  # a quadratic: central differences are exact up to rounding
         close(p.problem.gamma_v(sigma, lam), p.problem.M + p.problem.A(sigma, lam).T, factor=1e-8)
 
 
@@ -170,7 +191,9 @@ class TestSymmetries:
         close(renamed.q(pi), p.mdp.q(p.pi)[np.ix_(states, actions)], factor=1e-10)
         for name in ("A", "b", "gamma_v"):
             close(getattr(other, name)(sigma, lam), getattr(p.problem, name)(sigma, lam))
-        np.testing.assert_allclose(critical_sigma(other, lam), critical_sigma(p.problem, lam), atol=1e-7)
+        np.testing.assert_allclose(
+            critical_sigma(other, lam), critical_sigma(p.problem, lam), atol=1e-7
+        )
 
     @given(p=problems(), sigma=shares, lam=lams, seed=seeds)
     @few(20)
@@ -181,7 +204,9 @@ class TestSymmetries:
         a, b = p.problem.A(sigma, lam), p.problem.b(sigma, lam)
         close(other.A(sigma, lam), turn.T @ a @ turn)
         close(other.b(sigma, lam), turn.T @ b, 1.0 + np.abs(b).max())
-        assert spectral_abscissa(other.A(sigma, lam)) == pytest.approx(spectral_abscissa(a), abs=1e-6 * np.abs(a).max())
+        assert spectral_abscissa(other.A(sigma, lam)) == pytest.approx(
+            spectral_abscissa(a), abs=1e-6 * np.abs(a).max()
+        )
         theta = rng.standard_normal(p.problem.d)
         wanted = p.problem.mspbe(theta, sigma, lam)
         assert other.mspbe(turn.T @ theta, sigma, lam) == pytest.approx(wanted, rel=1e-6, abs=1e-9)
@@ -202,9 +227,13 @@ class TestSymmetries:
         theta = p.rng.standard_normal(p.problem.d)
         wanted = p.problem.mspbe(theta, sigma, lam)
         assert other.mspbe(theta / scale, sigma, lam) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
-        np.testing.assert_allclose(critical_sigma(other, lam), critical_sigma(p.problem, lam), atol=1e-9)
+        np.testing.assert_allclose(
+            critical_sigma(other, lam), critical_sigma(p.problem, lam), atol=1e-9
+        )
         assume(p.problem.d <= 2)
-        assert eta_star(other, sigma, lam) == pytest.approx(eta_star(p.problem, sigma, lam), rel=1e-6, abs=1e-9)
+        assert eta_star(other, sigma, lam) == pytest.approx(
+            eta_star(p.problem, sigma, lam), rel=1e-6, abs=1e-9
+        )
 
     @given(p=problems(), sigma=shares, lam=lams, scale=st.sampled_from([-4.0, 0.5, 1024.0]))
     @few(20)
@@ -225,7 +254,11 @@ class TestSymmetries:
         close(q, p.mdp.rewards + p.mdp.gamma * p.mdp.transitions @ v, 1.0 + np.abs(q).max())
         close(v, (p.pi * q).sum(axis=1), 1.0 + np.abs(q).max())
         raised = FiniteMDP(p.mdp.transitions, p.mdp.rewards + more, p.mdp.gamma)
-        close(raised.q(p.pi), q + more / (1.0 - p.mdp.gamma), 1.0 + np.abs(q).max() + more / (1.0 - p.mdp.gamma))
+        close(
+            raised.q(p.pi),
+            q + more / (1.0 - p.mdp.gamma),
+            1.0 + np.abs(q).max() + more / (1.0 - p.mdp.gamma),
+        )
 
 
 class TestLearners:
@@ -237,18 +270,27 @@ class TestLearners:
         theta, omega = rng.standard_normal((2, problem.d))
         decay = problem.gamma * lam
         traces = problem.trace_weights(lam) / problem.xi[:, None]
-        by_state = np.einsum("sa,sad->sd", p.pi, p.features.reshape(p.mdp.n_states, p.mdp.n_actions, -1))
+        by_state = np.einsum(
+            "sa,sad->sd", p.pi, p.features.reshape(p.mdp.n_states, p.mdp.n_actions, -1)
+        )
         rates = {"sigma": sigma, "lam": lam, "gamma": problem.gamma, "alpha": 1.0}
         td, gq = np.zeros(problem.d), np.zeros(2 * problem.d)
         for i in range(problem.n):
             before = (traces[i] - p.features[i]) / decay if decay > 0 else np.zeros(problem.d)
             for j in np.flatnonzero(problem.p_mu[i]):
                 chance = problem.xi[i] * problem.p_mu[i, j]
-                seen = p.features[i], problem.rewards[i], p.features[j], by_state[j // p.mdp.n_actions]
+                seen = (
+                    p.features[i],
+                    problem.rewards[i],
+                    p.features[j],
+                    by_state[j // p.mdp.n_actions],
+                )
                 td += chance * (semi_gradient_step(theta, before, *seen, **rates)[0] - theta)
                 new = gq_step(theta, omega, before, *seen, **rates, beta=3.0)
                 gq += chance * np.concatenate([new[0] - theta, new[1] - omega])
-        size = 1.0 + np.abs(traces).max() * np.abs(p.features).max() * (1.0 + np.abs(problem.rewards).max())
+        size = 1.0 + np.abs(traces).max() * np.abs(p.features).max() * (
+            1.0 + np.abs(problem.rewards).max()
+        )
         close(td, problem.td_step(theta, sigma, lam), size)
         b = problem.b(sigma, lam)
         joint = joint_matrix(problem, sigma, lam, 3.0) @ np.concatenate([theta, omega])
@@ -257,7 +299,9 @@ class TestLearners:
     @given(
         learner=st.sampled_from(["gq", "semi-gradient", "tdc", "gtd2"]),
         reading=st.sampled_from(["expected", "stacked"]),
-        rates=st.tuples(shares, shares, st.sampled_from([0.001, 0.01, 0.1]), st.sampled_from([0.0, 0.5, 4.0])),
+        rates=st.tuples(
+            shares, shares, st.sampled_from([0.001, 0.01, 0.1]), st.sampled_from([0.0, 0.5, 4.0])
+        ),
         drawn=st.sampled_from(["step", "episode", "run"]),
         seed=st.integers(0, 1000),
     )
@@ -268,12 +312,16 @@ class TestLearners:
             "boyan_chain", (("reading", reading),), learner, sigma=sigma, sigma_noise=0.1, sigma_drawn=drawn, lam=lam,
             alpha=alpha, eta=eta, steps=60, kept=6,
         )  # fmt: skip
-        fast, slow = (run_prediction(setting, 1, seed, engine=engine) for engine in ("fast", "reference"))
+        fast, slow = (
+            run_prediction(setting, 1, seed, engine=engine) for engine in ("fast", "reference")
+        )
         np.testing.assert_array_equal(fast.diverged_at, slow.diverged_at)
         np.testing.assert_allclose(fast.theta, slow.theta, rtol=1e-9, atol=1e-9)
 
     @given(
-        rates=st.tuples(shares, shares, st.sampled_from([0.001, 0.02]), st.sampled_from([0.25, 1.0]), shares),
+        rates=st.tuples(
+            shares, shares, st.sampled_from([0.001, 0.02]), st.sampled_from([0.25, 1.0]), shares
+        ),
         target=st.sampled_from(["greedy", "epsilon-greedy"]),
         method=st.sampled_from(["gradient", "semi-gradient"]),
         memory=st.sampled_from(["int", "iht"]),
@@ -287,7 +335,10 @@ class TestLearners:
             sigma=sigma, lam=lam, alpha=alpha, eta=eta, epsilon=epsilon, target=target, method=method, memory=memory,
             sigma_drawn=drawn, sigma_noise=0.05, p=128, episodes=2, max_steps=25,
         )  # fmt: skip
-        fast, slow = (run_control(setting, 1, seed, engine=engine, weights=True) for engine in ("fast", "reference"))
+        fast, slow = (
+            run_control(setting, 1, seed, engine=engine, weights=True)
+            for engine in ("fast", "reference")
+        )
         np.testing.assert_array_equal(fast.steps, slow.steps)
         np.testing.assert_allclose(fast.theta, slow.theta, rtol=1e-7, atol=1e-10)
         np.testing.assert_allclose(fast.omega, slow.omega, rtol=1e-7, atol=1e-10)
@@ -299,8 +350,13 @@ class TestOrderOfWork:
     def test_runs_do_not_depend_on_how_they_are_cut(self, cut, seed):
         setting = ControlSetting(p=128, episodes=2, max_steps=50)
         whole = run_control(setting, 5, seed)
-        parts = [run_control(setting, n, seed, first_run=first) for first, n in ((0, cut), (cut, 5 - cut))]
-        np.testing.assert_array_equal(whole.checksum, np.concatenate([part.checksum for part in parts]))
+        parts = [
+            run_control(setting, n, seed, first_run=first)
+            for first, n in ((0, cut), (cut, 5 - cut))
+        ]
+        np.testing.assert_array_equal(
+            whole.checksum, np.concatenate([part.checksum for part in parts])
+        )
 
     def test_a_sweep_does_not_depend_on_the_order_of_settings_or_on_the_cut(self, tmp_path):
         """One example: every task waits for the disk. That of workers is in test_sweep."""
@@ -311,7 +367,9 @@ class TestOrderOfWork:
             store = Store(tmp_path / name)
             run_sweep(sweep, store)
             results.append(collect(sweep, store))
-        np.testing.assert_array_equal(results[0]["values"].values[::-1], results[1]["values"].values)
+        np.testing.assert_array_equal(
+            results[0]["values"].values[::-1], results[1]["values"].values
+        )
 
 
 samples = st.lists(st.integers(-1000, 1000).map(lambda k: k / 8), min_size=5, max_size=12)
@@ -329,23 +387,36 @@ class TestStatistics:
         assume(len(set(x)) > 2)
 
         def interval(sample):
-            return np.array(bootstrap_interval(sample, np.random.default_rng(3), method=method, resamples=200))
+            return np.array(
+                bootstrap_interval(sample, np.random.default_rng(3), method=method, resamples=200)
+            )
 
         size = np.abs(x).max() * scale + abs(shift)
         close(interval(scale * np.array(x) + shift), scale * interval(x) + shift, size)
 
-    @given(runs=st.integers(5, 12), shift=st.integers(-50, 50), scale=st.sampled_from([0.5, 2.0, 8.0]), seed=seeds)
+    @given(
+        runs=st.integers(5, 12),
+        shift=st.integers(-50, 50),
+        scale=st.sampled_from([0.5, 2.0, 8.0]),
+        seed=seeds,
+    )
     @few(10)
-    def test_paired_differences_are_antisymmetric_and_blind_to_what_runs_share(self, runs, shift, scale, seed):
+    def test_paired_differences_are_antisymmetric_and_blind_to_what_runs_share(
+        self, runs, shift, scale, seed
+    ):
         rng = np.random.default_rng(seed)
         first, common = rng.integers(-100, 100, (2, runs))
         # Differences of different sizes and none zero: the signed-rank test is then exact and quick.
         second = first + rng.permutation(np.arange(1, runs + 1)) * rng.choice([-1, 1], runs)
         one, other = paired_difference(first, second), paired_difference(second, first)
         assert one.mean == -other.mean
-        assert (one.p_value, one.p_signed_rank) == pytest.approx((other.p_value, other.p_signed_rank), rel=1e-9)
+        assert (one.p_value, one.p_signed_rank) == pytest.approx(
+            (other.p_value, other.p_signed_rank), rel=1e-9
+        )
         close([one.low, one.high], [-other.high, -other.low], 100.0)
-        moved = paired_difference(scale * (first + common) + shift, scale * (second + common) + shift)
+        moved = paired_difference(
+            scale * (first + common) + shift, scale * (second + common) + shift
+        )
         assert moved.mean == pytest.approx(scale * one.mean, rel=1e-9, abs=1e-9)
         assert moved.p_value == pytest.approx(one.p_value, rel=1e-6, abs=1e-12)
         assert moved.p_signed_rank == one.p_signed_rank
@@ -354,12 +425,16 @@ class TestStatistics:
     @few(15)
     def test_improvement_depends_on_ranks_alone_and_its_two_sides_make_one(self, x, y):
         def share(first, second, **how):
-            return probability_of_improvement(first, second, np.random.default_rng(1), resamples=20, **how).probability
+            return probability_of_improvement(
+                first, second, np.random.default_rng(1), resamples=20, **how
+            ).probability
 
         assert share(x, y) + share(y, x) == pytest.approx(1.0)
         assert share(np.arctan(x), np.arctan(y)) == pytest.approx(share(x, y))
         assert share(x, y, lower_is_better=False) == pytest.approx(share(y, x))
-        assert share(x, y) == pytest.approx(np.mean([(a < b) + 0.5 * (a == b) for a in x for b in y]))
+        assert share(x, y) == pytest.approx(
+            np.mean([(a < b) + 0.5 * (a == b) for a in x for b in y])
+        )
 
     @given(p=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8), seed=seeds)
     @few(40)
@@ -403,7 +478,9 @@ class TestStatistics:
         fits = []
         for k in range(denominator + 1):
             share = Decimal(100 * k) / Decimal(denominator)
-            if shown in {share.quantize(Decimal("0.1"), mode) for mode in (ROUND_HALF_UP, ROUND_HALF_DOWN)}:
+            if shown in {
+                share.quantize(Decimal("0.1"), mode) for mode in (ROUND_HALF_UP, ROUND_HALF_DOWN)
+            }:
                 fits.append(k)
         assert grim(str(shown), denominator) == ({denominator: tuple(fits)} if fits else {})
 

@@ -16,7 +16,9 @@ def bellman_residual(p, theta, sigma, lam):
     """B(Φθ) − Φθ on pairs, from the definition of the mixed operator."""
     q = p.features @ theta
     mixed = (1 - sigma) * p.p_pi + sigma * p.p_mu
-    return np.linalg.solve(np.eye(p.n) - p.gamma * lam * p.p_mu, p.rewards + p.gamma * mixed @ q - q)
+    return np.linalg.solve(
+        np.eye(p.n) - p.gamma * lam * p.p_mu, p.rewards + p.gamma * mixed @ q - q
+    )
 
 
 @pytest.mark.parametrize(("sigma", "lam"), SETTINGS)
@@ -34,7 +36,10 @@ def test_proposition_1_last_line_is_minus_the_gradient_and_twice_the_printed_fir
     rng = np.random.default_rng(5)
     p, theta = random_problem(rng, 4, 3, 5), rng.standard_normal(5)
     slope = np.array(
-        [(p.mspbe(theta + h, sigma, lam) - p.mspbe(theta - h, sigma, lam)) / 2e-4 for h in 1e-4 * np.eye(5)]
+        [
+            (p.mspbe(theta + h, sigma, lam) - p.mspbe(theta - h, sigma, lam)) / 2e-4
+            for h in 1e-4 * np.eye(5)
+        ]
     )
     step = p.prop1_step(theta, sigma, lam)
     np.testing.assert_allclose(step, -slope, rtol=1e-6, atol=1e-8 * np.abs(slope).max())
@@ -76,11 +81,15 @@ def test_over_an_episode_that_ends_in_zero_the_identity_holds_on_every_path():
         left, squares = left + np.outer(phi[k], e), squares + np.outer(phi[k], phi[k])
         shifted = shifted + np.outer(ahead, e)
     np.testing.assert_allclose(left, squares + gamma * lam * shifted, atol=1e-12)
-    beyond = shifted + np.outer(rng.standard_normal(3), e)  # bootstrapping from something behind the end
+    beyond = shifted + np.outer(
+        rng.standard_normal(3), e
+    )  # bootstrapping from something behind the end
     assert np.abs(left - squares - gamma * lam * beyond).max() > 0.1
 
 
-@pytest.mark.parametrize(("reading", "holds"), [("continuing", True), ("terminal", True), ("bootstrap", False)])
+@pytest.mark.parametrize(
+    ("reading", "holds"), [("continuing", True), ("terminal", True), ("bootstrap", False)]
+)
 def test_identity_by_the_reading_of_the_end(reading, holds):
     p = two_state(0.99, reading).problem
     gap = p.M + p.A(0.5, 0.9).T - p.gamma_v(0.5, 0.9)

@@ -46,7 +46,10 @@ def test_without_features_the_problem_is_the_table_and_on_policy_has_one_chain()
         (lambda: random_mdp(np.random.default_rng(0), 2, -1), "n_actions is -1"),
         (lambda: random_mdp(np.random.default_rng(0), 2, 2, 1.0), r"gamma is 1\.0"),
         (lambda: random_policy(7, 2, 2), "rng is 7"),
-        (lambda: random_policy(np.random.default_rng(0), 2, 2, concentration=0.0), r"concentration is 0\.0"),
+        (
+            lambda: random_policy(np.random.default_rng(0), 2, 2, concentration=0.0),
+            r"concentration is 0\.0",
+        ),
         (lambda: random_problem(np.random.default_rng(0), 2, 2, 0), "n_features is 0"),
     ],
 )
@@ -67,8 +70,12 @@ def test_a_domain_on_pairs_samples_its_own_problem():
     np.testing.assert_array_equal(path.reward, mdp.rewards.ravel()[pair])
     for index in range(6):
         rows = pair == index
-        np.testing.assert_allclose(path.phi_next[rows].mean(axis=0), domain.problem.p_mu[index], atol=0.04)
-        np.testing.assert_allclose(path.phi_next_expected[rows].mean(axis=0), domain.problem.p_pi[index], atol=0.04)
+        np.testing.assert_allclose(
+            path.phi_next[rows].mean(axis=0), domain.problem.p_mu[index], atol=0.04
+        )
+        np.testing.assert_allclose(
+            path.phi_next_expected[rows].mean(axis=0), domain.problem.p_pi[index], atol=0.04
+        )
     np.testing.assert_array_equal(domain.theta0, np.arange(6.0))
     assert not path.ends.any()
     assert path.ends.dtype == bool
@@ -101,7 +108,12 @@ def test_a_walk_by_hand_with_draws_on_the_borders(ends_on, horizon):
 
 def test_sums_of_probabilities_reach_one_so_that_no_draw_falls_off_the_end():
     thirds = np.full((1, 3), 1.0 - 2.0 / 3.0)
-    chain = Chain(np.full((3, 3, 3), 0.1 + 0.7 / 3), np.tile(thirds, (3, 1)), thirds[0], np.zeros(3, dtype=bool))
+    chain = Chain(
+        np.full((3, 3, 3), 0.1 + 0.7 / 3),
+        np.tile(thirds, (3, 1)),
+        thirds[0],
+        np.zeros(3, dtype=bool),
+    )
     for sums in chain.cumulative:
         assert (sums[..., -1] == 1.0).all()
     top = np.nextafter(1.0, 0.0)

@@ -28,38 +28,83 @@ from gqlib.domains.cart_pole import SMALLEST_GAMMA
 # From where to where, with round brackets where the end itself is refused.
 RANGES = {
     **dict.fromkeys(("lam", "gamma", "epsilon", "zeta", "probability", "astray"), "[0, 1]"),
-    **dict.fromkeys(("alpha", "beta", "eta", "kappa", "rho", "rho_next", "trace_weight", "coefficient"), "[0, inf)"),
-    **dict.fromkeys(("noise", "sigma_noise", "theta0_noise", "psi", "ceiling", "shift"), "[0, inf)"),
+    **dict.fromkeys(
+        ("alpha", "beta", "eta", "kappa", "rho", "rho_next", "trace_weight", "coefficient"),
+        "[0, inf)",
+    ),
+    **dict.fromkeys(
+        ("noise", "sigma_noise", "theta0_noise", "psi", "ceiling", "shift"), "[0, inf)"
+    ),
     **dict.fromkeys(("sigma_decay", "flush_below"), "(0, 1]"),
     **dict.fromkeys(("bound", "concentration", "tolerance"), "(0, inf)"),
     **dict.fromkeys(("confidence", "coverage", "level"), "(0, 1)"),
-    **dict.fromkeys(("seed", "first_run", "run", "purpose", "doublings", "step", "decimals", "remainder"), "[0, inf)"),
-    **dict.fromkeys(("runs", "steps", "episodes", "max_steps", "every", "n", "kept", "episode_steps"), "[1, inf)"),
-    **dict.fromkeys(("actions", "tilings", "size", "p", "over", "n_states", "n_actions", "n_features"), "[1, inf)"),
-    **dict.fromkeys(("runs_per_task", "workers", "sizeval", "numtilings", "num_tilings", "length"), "[1, inf)"),
-    **dict.fromkeys(("tiles_per_side", "cells", "denominator", "largest_denominator", "resamples"), "[1, inf)"),
+    **dict.fromkeys(
+        ("seed", "first_run", "run", "purpose", "doublings", "step", "decimals", "remainder"),
+        "[0, inf)",
+    ),
+    **dict.fromkeys(
+        ("runs", "steps", "episodes", "max_steps", "every", "n", "kept", "episode_steps"),
+        "[1, inf)",
+    ),
+    **dict.fromkeys(
+        ("actions", "tilings", "size", "p", "over", "n_states", "n_actions", "n_features"),
+        "[1, inf)",
+    ),
+    **dict.fromkeys(
+        ("runs_per_task", "workers", "sizeval", "numtilings", "num_tilings", "length"), "[1, inf)"
+    ),
+    **dict.fromkeys(
+        ("tiles_per_side", "cells", "denominator", "largest_denominator", "resamples"), "[1, inf)"
+    ),
 }
 # Where a name means something else than it does elsewhere, and where a range ends at a size of the derived call.
 ELSEWHERE: dict[tuple[str, str], tuple[str, ...]] = {
     ("sigma", "[0, 1]"): (
-        *("methods.catalogue.Method", "learners.textbook.TextbookProblem.of", "learners.textbook.trace_coefficients"),
+        *(
+            "methods.catalogue.Method",
+            "learners.textbook.TextbookProblem.of",
+            "learners.textbook.trace_coefficients",
+        ),
         *("control.agent.Agent", "control.gym.GymSetting", "control.setting.ControlSetting"),
-        *("control.grids.ControlGrid", "tabular.operator.mixed_fixed_point", "tabular.operator.mixture_policy"),
+        *(
+            "control.grids.ControlGrid",
+            "tabular.operator.mixed_fixed_point",
+            "tabular.operator.mixture_policy",
+        ),
         *("experiments.family.panel_row", "experiments.figure3_rules.best_cell"),
     ),
     ("sigma", "[0.3, 0.3]"): (  # the one that the problem was made for
-        *("learners.textbook.TextbookProblem.gamma_v", "learners.textbook.TextbookProblem.next_features"),
+        *(
+            "learners.textbook.TextbookProblem.gamma_v",
+            "learners.textbook.TextbookProblem.next_features",
+        ),
     ),
     ("lam", "[0, 1)"): (  # at λ = 1 the noise of this problem is infinite
-        *("methods.limits.error_after", "methods.noise.increment_covariance", "methods.noise.trace_moments"),
+        *(
+            "methods.limits.error_after",
+            "methods.noise.increment_covariance",
+            "methods.noise.trace_moments",
+        ),
     ),
     ("gamma", "[0, 1)"): (  # what never ends has no value at 1
-        *("mdp.FiniteMDP", "domains.baird_star.baird_star", "domains.machine.machine", "domains.machine.machine_mdp"),
+        *(
+            "mdp.FiniteMDP",
+            "domains.baird_star.baird_star",
+            "domains.machine.machine",
+            "domains.machine.machine_mdp",
+        ),
         *("domains.random_problems.random_mdp", "domains.random_problems.random_problem"),
-        *("timescales.rare_action_problem", "edition.explore.small_mdp", "edition.mean_field.machine_flags"),
+        *(
+            "timescales.rare_action_problem",
+            "edition.explore.small_mdp",
+            "edition.mean_field.machine_flags",
+        ),
         *("edition.target.machine_weights",),
     ),
-    ("gamma", f"[{SMALLEST_GAMMA}, 1)"): ("domains.cart_pole.cart_pole", "domains.cart_pole.riccati_gain"),
+    ("gamma", f"[{SMALLEST_GAMMA}, 1)"): (
+        "domains.cart_pole.cart_pole",
+        "domains.cart_pole.riccati_gain",
+    ),
     ("alpha", "(0, inf)"): (
         *("control.agent.Agent", "control.gym.GymSetting", "control.setting.ControlSetting"),
         *("variance.stationary_moments",),
@@ -68,7 +113,12 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, ...]] = {
     ("beta", "[0, 1]"): ("methods.catalogue.Method",),
     ("epsilon", "(0, 1)"): ("timescales.rare_action_problem",),
     ("eta", "(0, inf)"): (
-        *("methods.limits.limits", "ridge.kappa_crossings", "ridge.kappa_windows", "timescales.search_rare_action"),
+        *(
+            "methods.limits.limits",
+            "ridge.kappa_crossings",
+            "ridge.kappa_windows",
+            "timescales.search_rare_action",
+        ),
     ),
     ("eta", "(-inf, inf)"): ("stability.joint", "timescales.pencil"),
     ("decay", "[0, 1]"): ("rounding.resolvent_error",),
@@ -92,7 +142,10 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, ...]] = {
     ("tiles", "[1, inf)"): ("engine.environments.acrobot", "engine.environments.cart_pole"),
     ("points", "[1, inf)"): ("evaluation.curves.lstd_curve",),
     ("points", "[2, inf)"): ("stability.numerical_range",),
-    ("steps", "[10, inf)"): ("evaluation.grids.GridSetting", "evaluation.setting.PredictionSetting"),
+    ("steps", "[10, inf)"): (
+        "evaluation.grids.GridSetting",
+        "evaluation.setting.PredictionSetting",
+    ),
     ("kept", "[2, inf)"): ("evaluation.grids.GridSetting",),
     ("i", "[0, 1]"): ("evaluation.grids.GridSetting.cell",),
     ("j", "[0, 0]"): ("evaluation.grids.GridSetting.cell",),
@@ -125,8 +178,15 @@ TAKEN: dict[str, str] = {
 
 # Arrays that may hold NaN: weights of runs that diverged, or the NaN of one is told together with another array.
 HOLES = {
-    *(f"evaluation.measures.{name}.theta" for name in ("empirical_mspbe", "exact_mspbe", "value_error")),
-    *("evaluation.curves.late.values", "evaluation.grids.significant.values", "tabular.errors.rms_error.tables"),
+    *(
+        f"evaluation.measures.{name}.theta"
+        for name in ("empirical_mspbe", "exact_mspbe", "value_error")
+    ),
+    *(
+        "evaluation.curves.late.values",
+        "evaluation.grids.significant.values",
+        "tabular.errors.rms_error.tables",
+    ),
     *("stats.ends.paired_p_values.second",),
 }
 # Numbers of any size: the steps of learners, which refuse what overflows, matrices that are scaled, scores to compare.
@@ -170,9 +230,23 @@ ANY_SIZE = {
     for name in names
 }
 # Sizes of arrays; those below are told by another of the sizes, or belong to a walk that is made step by step.
-SIZES = {"runs", "size", "states", "length", "episode_steps", "n_states", "points", "resamples", "repetitions"}
+SIZES = {
+    "runs",
+    "size",
+    "states",
+    "length",
+    "episode_steps",
+    "n_states",
+    "points",
+    "resamples",
+    "repetitions",
+}
 NOT_MADE = {
-    *("learners.ensemble.pair_walks.runs", "methods.task.Task.walks.runs", "evaluation.run.histories.runs"),
+    *(
+        "learners.ensemble.pair_walks.runs",
+        "methods.task.Task.walks.runs",
+        "evaluation.run.histories.runs",
+    ),
 }
 
 
@@ -195,7 +269,10 @@ def ends(text: str, whole: bool) -> Iterator[tuple[float, bool]]:
     for bracket, end, side in ((left, float(low), -math.inf), (right, float(high), math.inf)):
         if math.isfinite(end):
             yield (int(end) if whole else end), bracket in "[]"
-            yield (int(end) + (1 if side > 0 else -1) if whole else math.nextafter(end, side)), False
+            yield (
+                (int(end) + (1 if side > 0 else -1) if whole else math.nextafter(end, side)),
+                False,
+            )
 
 
 def spoilt(value: np.ndarray, last: float) -> np.ndarray:
@@ -230,7 +307,9 @@ MODULES = sorted({public()[key].__module__ for key in keys() if key not in UNSPO
 
 @pytest.mark.parametrize("module", MODULES)
 def test_each_argument_is_held_to_its_range(module):
-    for key in (key for key in keys() if public()[key].__module__ == module and key not in UNSPOILT):
+    for key in (
+        key for key in keys() if public()[key].__module__ == module and key not in UNSPOILT
+    ):
         for name, value in call(key).items():
             if name != "self":
                 for changed, taken in cases(f"{key.removeprefix('gqlib.')}.{name}", name, value):
@@ -240,4 +319,6 @@ def test_each_argument_is_held_to_its_range(module):
 
 def test_the_tables_are_about_arguments_that_exist():
     found = {f"{key.removeprefix('gqlib.')}.{name}" for key in keys() for name in call(key)}
-    assert [place for place in [*OWN, *TAKEN, *HOLES, *ANY_SIZE, *NOT_MADE] if place not in found] == []
+    assert [
+        place for place in [*OWN, *TAKEN, *HOLES, *ANY_SIZE, *NOT_MADE] if place not in found
+    ] == []

@@ -13,7 +13,9 @@ def counts_line():
     claims = load_claims()
     counts = count_verdicts(claims)
     names = {"definition": "definitions"}
-    parts = [f"{number} {names.get(verdict, verdict)}" for verdict, number in counts.items() if number]
+    parts = [
+        f"{number} {names.get(verdict, verdict)}" for verdict, number in counts.items() if number
+    ]
     weights = ", ".join(f"{number} {weight}" for weight, number in count_weights(claims).items())
     told = ", ".join(parts).replace(" corrected", f" corrected ({weights})")
     return f"**Of the paper's {sum(counts.values())} claims: {told}.**"

@@ -41,7 +41,15 @@ REPORTED = {
     "curve": ("fig3-curves",),
     "cases": ("table1",),
     "control": (
-        *("fig4", "fig4-lagged", "fig5", "table2", "sensitivity-by-cell", "coders", "control-tuned"),
+        *(
+            "fig4",
+            "fig4-lagged",
+            "fig5",
+            "table2",
+            "sensitivity-by-cell",
+            "coders",
+            "control-tuned",
+        ),
         *("control-tuned-rltoolkit", "control-finals", "control-family"),
     ),
 }
@@ -62,7 +70,9 @@ def test_an_experiment_is_what_its_record_says(name: str) -> None:
     """In one test, since an experiment is made once: tools see only the first that makes it depend on it."""
     experiment = _loaded(name)
     assert experiment.name == name
-    assert experiment.report == next((kind for kind, names in REPORTED.items() if name in names), "")
+    assert experiment.report == next(
+        (kind for kind, names in REPORTED.items() if name in names), ""
+    )
     assert experiment.finish == FINISHED.get(name, "")
     assert experiment.runs_per_task == RUNS_OF_A_TASK.get(name, 10)
     if name not in WITHOUT_RECORD:
@@ -70,7 +80,9 @@ def test_an_experiment_is_what_its_record_says(name: str) -> None:
         for field in ("name", "title", "function", "summary", "seed", "version", "runs"):
             assert getattr(experiment, field) == about[field], field
         assert _setting_name(experiment) == about["setting_type"]
-        assert canonical_json([plain(setting) for setting in experiment.settings]) == about["settings"]
+        assert (
+            canonical_json([plain(setting) for setting in experiment.settings]) == about["settings"]
+        )
 
 
 def test_experiments_without_a_record() -> None:

@@ -38,7 +38,12 @@ def test_render_has_a_row_for_each_claim_and_escapes_bars(tmp_path):
 
 
 def test_render_writes_formulas_as_tex_and_names_what_is_repeated(tmp_path):
-    again = GOOD | {"id": "y", "items": [], "where": {"section": "Abstract", "label": "last"}, "repeats": "x"}
+    again = GOOD | {
+        "id": "y",
+        "items": [],
+        "where": {"section": "Abstract", "label": "last"},
+        "repeats": "x",
+    }
     claims = load_claims(write(tmp_path, [GOOD | {"says": "A_σ⁻¹ is *it*"}, again]))
     first, second = render(claims).splitlines()[2:]
     assert first == r"| Eq. (1) | $A_{\sigma}^{-1}$ is \*it\* |  |"
@@ -57,12 +62,19 @@ def test_render_writes_formulas_as_tex_and_names_what_is_repeated(tmp_path):
         ("Instability Analysis", "A_σ, a line", [], "Section 3.2, A_σ, a line"),
         ("Introduction; Semi-Gradient Method", "a word", [], "Sections 1 and 3.1, a word"),
         ("Abstract; Introduction", "a word", [], "Abstract and Section 1, a word"),
-        ("Abstract; Gradient Q(σ, λ)", "opening of Section 4", [], "Abstract and opening of Section 4"),
+        (
+            "Abstract; Gradient Q(σ, λ)",
+            "opening of Section 4",
+            [],
+            "Abstract and opening of Section 4",
+        ),
         ("Experiment", "Section 5, first paragraph", [], "Section 5, first paragraph"),
     ],
 )
 def test_a_place_is_an_object_or_a_section_and_words(tmp_path, section, label, items, place):
-    (claim,) = load_claims(write(tmp_path, [GOOD | {"where": {"section": section, "label": label}, "items": items}]))
+    (claim,) = load_claims(
+        write(tmp_path, [GOOD | {"where": {"section": section, "label": label}, "items": items}])
+    )
     assert claim.place == place
 
 
@@ -73,7 +85,9 @@ def test_a_finding_is_read(tmp_path):
 
 def write(folder, entries):
     path = folder / "claims.yml"
-    each = entries if isinstance(entries, dict) else [copy.deepcopy(entry) for entry in entries]  # shares nothing
+    each = (
+        entries if isinstance(entries, dict) else [copy.deepcopy(entry) for entry in entries]
+    )  # shares nothing
     path.write_text(yaml.safe_dump(each), encoding="utf-8")
     return path
 
@@ -91,12 +105,21 @@ def test_a_good_entry_loads(tmp_path):
         ([GOOD | {"verdict": "wrong"}], "verdict of claim x is 'wrong'"),
         ([GOOD | {"verdict": "corrected"}], "correction of claim x is missing"),
         ([GOOD | {"verdict": "corrected", "correction": "c"}], "weight of claim x is ''"),
-        ([GOOD | {"verdict": "corrected", "correction": "c", "weight": "heavy"}], "weight of claim x is 'heavy'"),
+        (
+            [GOOD | {"verdict": "corrected", "correction": "c", "weight": "heavy"}],
+            "weight of claim x is 'heavy'",
+        ),
         ([GOOD | {"weight": "slip"}], "weight of claim x is 'slip'"),
-        ([GOOD | {"verdict": "corrected", "correction": "c", "weight": "hypothesis"}], "defence of claim x is missing"),
+        (
+            [GOOD | {"verdict": "corrected", "correction": "c", "weight": "hypothesis"}],
+            "defence of claim x is missing",
+        ),
         ([GOOD | {"verdict": "not reproduced"}], "defence of claim x is missing"),
         ([GOOD | {"repeats": "y"}], "repeats of claim x is 'y'"),
-        ([GOOD, GOOD | {"id": "y", "verdict": "reproduced", "repeats": "x"}], "repeats of claim y is 'x'"),
+        (
+            [GOOD, GOOD | {"id": "y", "verdict": "reproduced", "repeats": "x"}],
+            "repeats of claim y is 'x'",
+        ),
         ([GOOD | {"verdict": "underspecified"}], "readings of claim x is missing"),
         ([GOOD | {"evidence": []}], "evidence of claim x"),
         ([GOOD | {"where": {}}], "`where`"),
@@ -105,27 +128,45 @@ def test_a_good_entry_loads(tmp_path):
         (["x"], "claim is 'x'; it should be a mapping with an id"),
         ([{"verdict": "verified"}], "it should be a mapping with an id"),
         ([GOOD | {"id": 3}], "it should be a mapping with an id"),
-        ([GOOD | {"where": {"section": "S"}}], "claim x should have `where` with section and label, and `says`"),
-        ([GOOD | {"where": {"label": "S"}}], "claim x should have `where` with section and label, and `says`"),
+        (
+            [GOOD | {"where": {"section": "S"}}],
+            "claim x should have `where` with section and label, and `says`",
+        ),
+        (
+            [GOOD | {"where": {"label": "S"}}],
+            "claim x should have `where` with section and label, and `says`",
+        ),
         ([GOOD | {"where": "S"}], "claim x should have `where` with section and label, and `says`"),
         ([GOOD | {"says": ""}], "claim x should have `where` with section and label, and `says`"),
-        ([GOOD | {"evidence": {"test": "t"}}], "evidence of claim x is {'test': 't'}; it should be a list"),
+        (
+            [GOOD | {"evidence": {"test": "t"}}],
+            "evidence of claim x is {'test': 't'}; it should be a list",
+        ),
         (
             [GOOD | {"verdict": "refuted", "correction": "c"}],
             "defence of claim x is missing; the paper should have its",
         ),
-        ([GOOD | {"verdict": "refuted", "defence": "d"}], "correction of claim x is missing; a claim that is refuted"),
+        (
+            [GOOD | {"verdict": "refuted", "defence": "d"}],
+            "correction of claim x is missing; a claim that is refuted",
+        ),
         (
             [GOOD, GOOD | {"id": "y", "repeats": "x"}, GOOD | {"id": "z", "repeats": "y"}],
             "repeats of claim z is 'y'; it should name a claim of the same verdict that repeats no other",
         ),
-        ([GOOD, GOOD | {"id": "y"}, GOOD | {"id": "y"}], "id is 'y' in several claims; it should be unique"),
+        (
+            [GOOD, GOOD | {"id": "y"}, GOOD | {"id": "y"}],
+            "id is 'y' in several claims; it should be unique",
+        ),
         (
             [GOOD | {"weight": "heavy"}],
             "it should be one of ('slip', 'formula', 'hypothesis') where a claim is corrected and repeats no other, "
             "and missing elsewhere",
         ),
-        ([GOOD | {"b": 1, "a": 1}], "claim x has a field 'a'; it should be one of ['correction', 'defence', "),
+        (
+            [GOOD | {"b": 1, "a": 1}],
+            "claim x has a field 'a'; it should be one of ['correction', 'defence', ",
+        ),
     ],
 )
 def test_a_bad_register_is_refused(tmp_path, entries, said):
@@ -194,7 +235,12 @@ def test_a_repeat_needs_neither_weight_nor_defence(tmp_path):
     again = FULL | {"id": "again", "repeats": "full"}
     del again["weight"], again["defence"]
     _, claim = load_claims(write(tmp_path, [FULL, again]), source="successor")
-    assert (claim.repeats, claim.weight, claim.defence, claim.source) == ("full", "", "", "successor")
+    assert (claim.repeats, claim.weight, claim.defence, claim.source) == (
+        "full",
+        "",
+        "",
+        "successor",
+    )
 
 
 @pytest.mark.parametrize("weight", ["slip", "formula"])
@@ -206,13 +252,17 @@ def test_a_light_correction_needs_no_defence(tmp_path, weight):
 
 def test_what_is_no_register_is_refused(tmp_path):
     missing = tmp_path / "missing.yml"
-    with pytest.raises(ValueError, match=re.escape(f"path is {str(missing)!r}; it should be a file with claims")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"path is {str(missing)!r}; it should be a file with claims")
+    ):
         load_claims(missing)
     with pytest.raises(ValueError, match=r"^path is claims\.yml; it should hold a list of claims$"):
         load_claims(write(tmp_path, {"id": "x"}))
     with pytest.raises(ValueError, match=r"^path is 3; "):
         load_claims(3)
-    with pytest.raises(ValueError, match=r"^source is 'rumour'; it should be one of 'paper', 'successor'$"):
+    with pytest.raises(
+        ValueError, match=r"^source is 'rumour'; it should be one of 'paper', 'successor'$"
+    ):
         load_claims(source="rumour")
 
 
@@ -239,9 +289,14 @@ def test_only_claims_are_counted_and_rendered():
 
 
 def test_a_row_has_the_place_the_judgement_and_the_chapters():
-    again = READ.__class__(**{**vars(READ), "id": "again", "repeats": "full", "weight": "", "correction": ""})
+    again = READ.__class__(
+        **{**vars(READ), "id": "again", "repeats": "full", "weight": "", "correction": ""}
+    )
     head, rule, first, second = render([READ, again]).split("\n")
-    assert (head, rule) == ("| where | what the paper says, *and what holds* | shown in |", "|---|---|---|")
+    assert (head, rule) == (
+        "| where | what the paper says, *and what holds* | shown in |",
+        "|---|---|---|",
+    )
     assert first == (
         r"| Eq. (7) | Says $\sigma$. **hypothesis** <br>*It is 2.* <br>**For the paper:** It is close. "
         "| gq errata, other |"
@@ -251,9 +306,13 @@ def test_a_row_has_the_place_the_judgement_and_the_chapters():
         "<br>**For the paper:** It is close. | gq errata, other |"
     )
     linked = render([READ], links=True, verdicts=True).split("\n")[2]
-    assert linked.startswith(r"| Eq. (7) | **corrected (hypothesis)** Says $\sigma$. <br>*It is 2.*")
+    assert linked.startswith(
+        r"| Eq. (7) | **corrected (hypothesis)** Says $\sigma$. <br>*It is 2.*"
+    )
     assert linked.endswith("| [gq errata](#cell-a), [other](#cell-c) |")
-    assert _judged(again, True, {}).startswith(r"**corrected** Says $\sigma$. <br>*Or 3.* <br>(judged elsewhere; not ")
+    assert _judged(again, True, {}).startswith(
+        r"**corrected** Says $\sigma$. <br>*Or 3.* <br>(judged elsewhere; not "
+    )
 
 
 TEXT = "- id: a\n  where: {section: Abstract, label: x}\n  says: it\n  verdict: verified\n  evidence: [{test: t}]\n"
@@ -266,18 +325,36 @@ LAUGHS = "".join(f"    - &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in ra
         ("a: b: c", "in YAML \\(mapping values are not allowed"),
         (b"\xff\xfe", "in YAML \\('utf-8' codec can't decode"),
         ("[" * 3000, "in YAML \\(maximum recursion depth"),
-        ("- !!python/object/apply:os.system ['true']", "in YAML \\(could not determine a constructor"),
+        (
+            "- !!python/object/apply:os.system ['true']",
+            "in YAML \\(could not determine a constructor",
+        ),
         (TEXT + "  says: something else\n", "in YAML \\(a name twice in"),
         (TEXT.replace("it\n", "\n    - &a0 [lol, lol]\n") + LAUGHS, "in YAML \\("),
-        (TEXT.replace("says: it\n", "says:\n    - &a0 [lol, lol]\n" + LAUGHS), "in YAML \\(a reference in"),
+        (
+            TEXT.replace("says: it\n", "says:\n    - &a0 [lol, lol]\n" + LAUGHS),
+            "in YAML \\(a reference in",
+        ),
         (TEXT.replace("it\n", '"\\UFFFFFFFF"\n'), "in YAML \\("),
         (TEXT.replace("it\n", "!!timestamp 5\n"), "in YAML \\("),
         (TEXT + "  items: 5\n", "items of claim a is 5; it should be a list of texts"),
         (TEXT + "  items: abc\n", "items of claim a is 'abc'; it should be a list of texts"),
-        (TEXT.replace("{test: t}", "5"), "evidence of claim a has 5; it should be a chapter's cell, or a test"),
-        (TEXT.replace("{test: t}", "{cell: c}"), r"evidence of claim a has \{'cell': 'c'\}; it should be"),
-        (TEXT.replace("{test: t}", "{test: 5}"), r"evidence of claim a has \{'test': 5\}; it should be"),
-        (TEXT.replace("{test: t}", "{chapter: [], cell: c}"), r"evidence of claim a has \{'chapter': \[\], 'cell'"),
+        (
+            TEXT.replace("{test: t}", "5"),
+            "evidence of claim a has 5; it should be a chapter's cell, or a test",
+        ),
+        (
+            TEXT.replace("{test: t}", "{cell: c}"),
+            r"evidence of claim a has \{'cell': 'c'\}; it should be",
+        ),
+        (
+            TEXT.replace("{test: t}", "{test: 5}"),
+            r"evidence of claim a has \{'test': 5\}; it should be",
+        ),
+        (
+            TEXT.replace("{test: t}", "{chapter: [], cell: c}"),
+            r"evidence of claim a has \{'chapter': \[\], 'cell'",
+        ),
         (TEXT.replace("it\n", "!!bool maybe\n"), "in YAML \\('maybe'\\)"),
         (TEXT.replace("it\n", "!!int ''\n"), r"in YAML \("),
         (TEXT + "  5: x\n  foo: y\n", "claim a has a field 5; it should be one of"),

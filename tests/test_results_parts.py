@@ -9,7 +9,14 @@ import xarray
 
 from gqlib.sweeps import results, workers
 from gqlib.sweeps.names import SweepError
-from gqlib.sweeps.results import collect, keep_all, load_results, recompute, save_results, verify_sample
+from gqlib.sweeps.results import (
+    collect,
+    keep_all,
+    load_results,
+    recompute,
+    save_results,
+    verify_sample,
+)
 from gqlib.sweeps.store import DamagedFile, Store, StoreError, pack, write_file
 from gqlib.sweeps.sweep import run_sweep
 
@@ -122,16 +129,25 @@ def test_what_is_kept_of_settings_must_be_alike():
 
 
 def test_coordinates_of_a_summary_are_shared_or_refused():
-    one = {"x": (("x",), np.array([1, 2])), "a": (("run", "x"), np.zeros((2, 2))), "b": (("x",), np.zeros(2))}
+    one = {
+        "x": (("x",), np.array([1, 2])),
+        "a": (("run", "x"), np.zeros((2, 2))),
+        "b": (("x",), np.zeros(2)),
+    }
     assert list(results._shared([one, one])) == ["x"]
-    with pytest.raises(SweepError, match=r"^the summary returns a coordinate 'x' that is not the same for every "):
+    with pytest.raises(
+        SweepError, match=r"^the summary returns a coordinate 'x' that is not the same for every "
+    ):
         results._shared([one, one | {"x": (("x",), np.array([1, 3]))}])
 
 
 def test_everything_is_kept_with_names_for_its_axes():
     arrays = {"a": np.zeros(3), "theta": np.zeros((3, 2, 4))}
     kept = keep_all(arrays)
-    assert {name: dims for name, (dims, _) in kept.items()} == {"a": ("run",), "theta": ("run", "theta_1", "theta_2")}
+    assert {name: dims for name, (dims, _) in kept.items()} == {
+        "a": ("run",),
+        "theta": ("run", "theta_1", "theta_2"),
+    }
     assert all(kept[name][1] is arrays[name] for name in arrays)
     for wrong in (3, {"a": [1.0]}, {3: np.zeros(2)}):
         with pytest.raises(ValueError, match=r"^arrays is "):
@@ -139,7 +155,13 @@ def test_everything_is_kept_with_names_for_its_axes():
 
 
 def test_labels_are_numbers_and_words_or_json():
-    assert [results._label(value) for value in (True, 3, 0.5, "a", np.float64(2.5))] == [True, 3, 0.5, "a", 2.5]
+    assert [results._label(value) for value in (True, 3, 0.5, "a", np.float64(2.5))] == [
+        True,
+        3,
+        0.5,
+        "a",
+        2.5,
+    ]
     assert results._label((1, "a")) == '[1,"a"]'
     assert results._label(None) == "null"
 
@@ -177,7 +199,13 @@ def test_numbers_levels_and_means_are_added():
     assert made["episode"].values.tolist() == [1, 2]
     assert made["quantile"].values.tolist() == [0.05, 0.25, 0.5, 0.75, 0.95]
     assert made["steps_mean"].values.tolist() == [[1.0, 2.0], [3.0, 0.5]]
-    assert {str(name) for name in made.data_vars} == {"steps_sum", "steps_mean", "name_sum", "each_sum", "spread"}
+    assert {str(name) for name in made.data_vars} == {
+        "steps_sum",
+        "steps_mean",
+        "name_sum",
+        "each_sum",
+        "spread",
+    }
     for summary in ("control", None, 3):
         assert "quantile" not in results._complete(small(summary=summary)).coords
     former = small(summary="gqlib.tasks:control_summary_with_spread")
@@ -189,7 +217,9 @@ def test_means_are_over_the_runs_that_were_counted_and_what_is_there_stays():
     for counted, means in ((2, [2.0, 4.0]), (1, [4.0, 8.0])):
         made = results._complete(small().assign(counted=("setting", [counted, 0])))
         np.testing.assert_array_equal(made["steps_mean"].values, [means, [np.nan, np.nan]])
-    mine = results._complete(small().assign(steps_mean=("setting", [7.0, 7.0])).assign_coords(run=[5, 6, 7, 8]))
+    mine = results._complete(
+        small().assign(steps_mean=("setting", [7.0, 7.0])).assign_coords(run=[5, 6, 7, 8])
+    )
     assert mine["steps_mean"].values.tolist() == [7.0, 7.0]
     assert mine["run"].values.tolist() == [5, 6, 7, 8]
     none = results._complete(small().drop_vars("each_sum"))
@@ -215,7 +245,9 @@ def test_a_file_holds_the_result_and_no_more(result, tmp_path):
     assert load_results(path).identical(result)
     again = save_results(tmp_path / "again.npz", load_results(str(path)))
     assert again.read_bytes() == path.read_bytes()
-    labels = xarray.Dataset({"a": ("x", [1.0])}, {"x": ("x", ["u"]), "extra": ("x", [3])}, {"note": "n"})
+    labels = xarray.Dataset(
+        {"a": ("x", [1.0])}, {"x": ("x", ["u"]), "extra": ("x", [3])}, {"note": "n"}
+    )
     back = load_results(save_results(tmp_path / "labels.npz", labels))
     assert back.identical(labels)
     assert set(back.coords) == {"x", "extra"}
@@ -267,32 +299,47 @@ def test_runs_are_made_again(result):
 
 
 def test_what_is_asked_again_is_checked(result):
-    for name, wrong in (("setting", 2), ("setting", -1), ("first_run", -1), ("runs", 0), ("dataset", 3)):
+    for name, wrong in (
+        ("setting", 2),
+        ("setting", -1),
+        ("first_run", -1),
+        ("runs", 0),
+        ("dataset", 3),
+    ):
         given = {"dataset": result, "setting": 0, "first_run": 0, "runs": 1, name: wrong}
         with pytest.raises(ValueError, match=f"^{name} is {wrong}; "):
             recompute(**given, allow=ALLOW)
-    with pytest.raises(ValueError, match=r"^dataset is .*; it should be an xarray\.Dataset with key$"):
+    with pytest.raises(
+        ValueError, match=r"^dataset is .*; it should be an xarray\.Dataset with key$"
+    ):
         recompute(result.drop_vars("key"), 0, 0, allow=ALLOW)
     for missing in ALLOW:
         with pytest.raises(
-            SweepError, match=rf"'{missing}' is not one of gqlib's; pass allow=\['{missing}'\] to run it$"
+            SweepError,
+            match=rf"'{missing}' is not one of gqlib's; pass allow=\['{missing}'\] to run it$",
         ):
             recompute(result, 0, 0, allow=[name for name in ALLOW if name != missing])
 
 
-@pytest.mark.parametrize("name", ["name", "function", "summary", "version", "setting_type", "settings", "seed"])
+@pytest.mark.parametrize(
+    "name", ["name", "function", "summary", "version", "setting_type", "settings", "seed"]
+)
 def test_a_result_without_its_origin_is_refused(result, name):
     kind = "int" if name == "seed" else "str"
     for wrong in (None, 1.5, True):
         changed = result.assign_attrs({name: wrong})
-        with pytest.raises(SweepError, match=rf"^the result has {name} {wrong}; it should be a {kind}$"):
+        with pytest.raises(
+            SweepError, match=rf"^the result has {name} {wrong}; it should be a {kind}$"
+        ):
             recompute(changed, 0, 0, allow=ALLOW)
     del changed.attrs[name]
     with pytest.raises(SweepError, match=rf"^the result has {name} None; it should be a {kind}$"):
         recompute(changed, 0, 0, allow=ALLOW)
 
 
-@pytest.mark.parametrize("settings", ["[]", "{}", "[3]", '[{"scale": 1.0, "colour": 2}]', "[", "[" * 100_000])
+@pytest.mark.parametrize(
+    "settings", ["[]", "{}", "[3]", '[{"scale": 1.0, "colour": 2}]', "[", "[" * 100_000]
+)
 def test_settings_that_cannot_be_made_again_are_refused(result, settings):
     with pytest.raises(SweepError, match=r"^setting 0 of 'toy' cannot be made again: "):
         recompute(result.assign_attrs(settings=settings), 0, 0, allow=ALLOW)
@@ -304,7 +351,10 @@ def test_another_key_and_imports_of_a_setting_are_refused(result, monkeypatch):
     with pytest.raises(SweepError, match=rf"^setting 0 of 'toy' has another key now: {key}$"):
         recompute(other, 0, 0, allow=ALLOW)
     monkeypatch.setattr(sweep_tasks.Toy, "imported", ("os:system",), raising=False)
-    with pytest.raises(SweepError, match=r"^setting 1 of 'toy' imports 'os:system'; pass allow=\['os:system'\] to run"):
+    with pytest.raises(
+        SweepError,
+        match=r"^setting 1 of 'toy' imports 'os:system'; pass allow=\['os:system'\] to run",
+    ):
         recompute(result, 1, 0, allow=ALLOW)
 
 
@@ -331,5 +381,7 @@ def test_a_sample_is_checked_and_in_a_page_none_is_made(result, monkeypatch):
         with pytest.raises(ValueError, match=f"^{name} is {wrong}; "):
             verify_sample(**given, allow=ALLOW)
     monkeypatch.setattr(workers, "IN_PAGE", True)
-    with pytest.warns(UserWarning, match=r"^none of 4 runs is recomputed in a page: it could take minutes$"):
+    with pytest.warns(
+        UserWarning, match=r"^none of 4 runs is recomputed in a page: it could take minutes$"
+    ):
         assert verify_sample(result, 4, np.random.default_rng(0)) == 0

@@ -75,7 +75,11 @@ def test_windows_are_where_the_eigenvalues_say():
 @pytest.mark.parametrize(
     ("problem", "lam", "windows"),
     [
-        (two_state(0.99).problem, 0.0, [(0.0, (6 * 0.99 - 5) / 4)]),  # the positive eigenvalue of A, in closed form
+        (
+            two_state(0.99).problem,
+            0.0,
+            [(0.0, (6 * 0.99 - 5) / 4)],
+        ),  # the positive eigenvalue of A, in closed form
         (two_state(0.99).problem, 0.99, [(0.0, np.inf)]),
         (STAR, 0.0, [(0.0, 0.02218), (0.23925, 14.5215)]),
         (STAR, 0.9, [(5.05797, 57.2829)]),
@@ -154,4 +158,8 @@ def test_a_crossing_far_beyond_the_size_of_a_is_found(growth):
     a, m = np.array([[growth, 1.0], [-1.0, growth]]), np.eye(2)
     ((low, high),) = kappa_windows(a, m, 1.0)
     assert (low, high) == (0.0, pytest.approx(1.0 / growth, rel=1e-2))
-    assert [stable(a, m, 1.0, factor * high) for factor in (0.5, 0.99, 1.01, 2.0, 100.0)] == [True, True, *[False] * 3]
+    assert [stable(a, m, 1.0, factor * high) for factor in (0.5, 0.99, 1.01, 2.0, 100.0)] == [
+        True,
+        True,
+        *[False] * 3,
+    ]

@@ -16,9 +16,13 @@ from hypothesis import strategies as st
 from gqlib import _validate as check
 from gqlib.rltoolkit import get_tiles, hash_tile, hash_tiles, random_table, tile_coordinates
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "rltoolkit_tiles.json").read_text())["rltoolkit_tiles"]
+ORACLE = json.loads((Path(__file__).parent / "oracles" / "rltoolkit_tiles.json").read_text())[
+    "rltoolkit_tiles"
+]
 TABLE = random_table(Random(0))
-DYADIC = st.integers(-(2**13), 2**13).map(lambda n: n / 2**10)  # exact in steps of every tiling used below
+DYADIC = st.integers(-(2**13), 2**13).map(
+    lambda n: n / 2**10
+)  # exact in steps of every tiling used below
 TILINGS = st.sampled_from([1, 2, 4, 8, 16])
 
 
@@ -93,7 +97,9 @@ def test_reference_indices(name):
         assert get_tiles(tilings, floats, [action], size=size, table=TABLE) == expected
         rows = tile_coordinates(tilings, floats, [action])
         assert [hash_tile(row.tolist(), size, TABLE) for row in rows] == expected
-        assert [slow_hash(row, size, TABLE) for row in slow_coordinates(tilings, floats, [action])] == expected
+        assert [
+            slow_hash(row, size, TABLE) for row in slow_coordinates(tilings, floats, [action])
+        ] == expected
 
 
 def test_coordinates_worked_by_hand():
@@ -104,7 +110,12 @@ def test_coordinates_worked_by_hand():
     assert coordinates.dtype == np.int64
 
 
-@given(TILINGS, st.lists(DYADIC, max_size=4), st.lists(st.integers(-3000, 3000), max_size=2), st.integers(1, 5000))
+@given(
+    TILINGS,
+    st.lists(DYADIC, max_size=4),
+    st.lists(st.integers(-3000, 3000), max_size=2),
+    st.integers(1, 5000),
+)
 def test_agrees_with_the_slow_coder(tilings, floats, ints, size):
     expected = slow_coordinates(tilings, floats, ints)
     assert tile_coordinates(tilings, floats, ints).tolist() == expected
@@ -115,7 +126,9 @@ def test_agrees_with_the_slow_coder(tilings, floats, ints, size):
 @pytest.mark.parametrize("tilings", [3, 5, 6, 12])
 def test_numbers_of_tilings_that_are_no_power_of_2(tilings):
     for floats in ([-1.0, 0.5], [0.25, -2.75], [3.5, 0.0]):
-        assert tile_coordinates(tilings, floats, [2]).tolist() == slow_coordinates(tilings, floats, [2])
+        assert tile_coordinates(tilings, floats, [2]).tolist() == slow_coordinates(
+            tilings, floats, [2]
+        )
 
 
 @given(TILINGS, st.lists(DYADIC, min_size=1, max_size=3))
@@ -129,7 +142,10 @@ def test_tiles_are_as_wide_below_zero_as_above(tilings, floats):
 
 @given(TILINGS, DYADIC, DYADIC, st.integers(-300, 300), st.integers(-300, 300))
 def test_whole_tiles_move_the_coordinates_by_whole_tiles(tilings, x, y, m, n):
-    here, there = tile_coordinates(tilings, [x, y], [1]), tile_coordinates(tilings, [x + m, y + n], [1])
+    here, there = (
+        tile_coordinates(tilings, [x, y], [1]),
+        tile_coordinates(tilings, [x + m, y + n], [1]),
+    )
     assert (there - here == [m * tilings, n * tilings, 0, 0]).all()
 
 
@@ -143,7 +159,10 @@ def test_space_closes_where_the_table_does(tilings):
         assert get_tiles(tilings, [0.25 + tiles, -0.75], [1], **call) != here
 
 
-@given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=3, max_size=3), min_size=1), st.integers(1, 2**32))
+@given(
+    st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=3, max_size=3), min_size=1),
+    st.integers(1, 2**32),
+)
 def test_hash_of_many_is_the_hash_of_each(rows, size):
     found = hash_tiles(rows, size, TABLE)
     assert found.shape == (len(rows),)
@@ -151,11 +170,15 @@ def test_hash_of_many_is_the_hash_of_each(rows, size):
     assert found.tolist() == [hash_tile(row, size, TABLE) for row in rows]
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize(
+    "kind", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64]
+)
 def test_hash_takes_whole_numbers_of_every_width(kind):
     ends = np.iinfo(kind)
     rows = np.array([[0, ends.max], [ends.max, 1], [ends.min, ends.min]], dtype=kind)
-    assert hash_tiles(rows, 997, TABLE).tolist() == [hash_tile([int(c) for c in row], 997, TABLE) for row in rows]
+    assert hash_tiles(rows, 997, TABLE).tolist() == [
+        hash_tile([int(c) for c in row], 997, TABLE) for row in rows
+    ]
 
 
 def test_largest_table_and_memory_do_not_overflow():
@@ -171,7 +194,9 @@ def test_an_action_shifts_every_index_by_the_same_number():
         shift = int(TABLE[3 * 449 + action]) - int(TABLE[3 * 449])
         for point in points:
             plain = get_tiles(8, point, [0], size=512, table=TABLE)
-            assert get_tiles(8, point, [action], size=512, table=TABLE) == [(i + shift) % 512 for i in plain]
+            assert get_tiles(8, point, [action], size=512, table=TABLE) == [
+                (i + shift) % 512 for i in plain
+            ]
 
 
 def test_actions_whose_entries_agree_share_every_tile():
@@ -188,8 +213,12 @@ def test_grids_are_those_of_tiles3_in_another_order(tilings):
     here = np.array([tile_coordinates(tilings, point)[:, :2] for point in points])
     q = np.floor(points * tilings).astype(np.int64)
     for t in range(tilings):
-        there = (q + (-t % tilings) * np.array([1, 3])) // tilings  # floor((q + b) / K), as tiles3 has it
-        pairs = {(tuple(a), tuple(b)) for a, b in zip(here[:, t].tolist(), there.tolist(), strict=True)}
+        there = (
+            q + (-t % tilings) * np.array([1, 3])
+        ) // tilings  # floor((q + b) / K), as tiles3 has it
+        pairs = {
+            (tuple(a), tuple(b)) for a, b in zip(here[:, t].tolist(), there.tolist(), strict=True)
+        }
         assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
@@ -216,7 +245,9 @@ def test_box_of_the_car_is_as_described():
     seen = set()
     for x in np.linspace(-1.2, 0.5, 150):
         for v in np.linspace(-0.07, 0.07, 150):
-            seen |= {tuple(row) for row in tile_coordinates(8, [8 * x / 1.7, 8 * v / 0.14], [2]).tolist()}
+            seen |= {
+                tuple(row) for row in tile_coordinates(8, [8 * x / 1.7, 8 * v / 0.14], [2]).tolist()
+            }
     assert seen == {row for row in known if row[3] == 2}
 
 
@@ -253,7 +284,8 @@ def test_entries_of_a_table_at_the_ends_of_their_range():
     for wrong in (-1, 2**32):
         table[5] = wrong
         with pytest.raises(
-            ValueError, match=f"^table has the entry {wrong}; every entry should be from 0 to 4294967295"
+            ValueError,
+            match=f"^table has the entry {wrong}; every entry should be from 0 to 4294967295",
         ):
             hash_tile([5], 2**32, table)
 
@@ -284,35 +316,65 @@ def test_small_cases():
         (lambda: random_table(np.random.RandomState(0)), r"^rng is RandomState"),
         (lambda: random_table(None), r"^rng is None"),
         (lambda: tile_coordinates(0, [0.1]), r"^num_tilings is 0; it should be at least 1"),
-        (lambda: tile_coordinates(2.0, [0.1]), r"^num_tilings is 2\.0; it should be a whole number"),
+        (
+            lambda: tile_coordinates(2.0, [0.1]),
+            r"^num_tilings is 2\.0; it should be a whole number",
+        ),
         (lambda: tile_coordinates(True, [0.1]), r"^num_tilings is True"),
-        (lambda: tile_coordinates(2**31, [0.1]), r"^num_tilings is 2147483648; it should be smaller"),
+        (
+            lambda: tile_coordinates(2**31, [0.1]),
+            r"^num_tilings is 2147483648; it should be smaller",
+        ),
         (lambda: tile_coordinates(8, 0.1), r"^floats is 0\.1; it should be a sequence of numbers"),
         (lambda: tile_coordinates(8, "ab"), r"^floats is 'ab'"),
         (lambda: tile_coordinates(8, {0: 0.1}), r"^floats is \{0: 0\.1\}"),
         (lambda: tile_coordinates(8, {0.1}), r"^floats is \{0\.1\}"),
-        (lambda: tile_coordinates(8, np.array(0.1)), r"^floats is array\(0\.1\); it should be a sequence"),
+        (
+            lambda: tile_coordinates(8, np.array(0.1)),
+            r"^floats is array\(0\.1\); it should be a sequence",
+        ),
         (lambda: tile_coordinates(8, range(2**70)), r"^floats is range"),
         (lambda: tile_coordinates(8, list), r"^floats is <class 'list'>"),
         (lambda: tile_coordinates(8, [[0.1]]), r"^floats is \[0\.1\]; it should be a real number"),
         (lambda: tile_coordinates(8, [np.nan]), r"^floats is nan; it should be finite"),
         (lambda: tile_coordinates(8, [np.inf]), r"^floats is inf; it should be finite"),
         (lambda: tile_coordinates(8, ["1"]), r"^floats is '1'"),
-        (lambda: tile_coordinates(8, [2.0**50 * 1.001]), r"^floats is .*; it should be at most 1\.1259e\+15 in size"),
+        (
+            lambda: tile_coordinates(8, [2.0**50 * 1.001]),
+            r"^floats is .*; it should be at most 1\.1259e\+15 in size",
+        ),
         (lambda: tile_coordinates(8, [0.1], 3), r"^ints is 3; it should be a sequence of numbers"),
         (lambda: tile_coordinates(8, [0.1], [0.5]), r"^ints is 0\.5; it should be a whole number"),
         (lambda: tile_coordinates(8, [0.1], [True]), r"^ints is True; it should be a whole number"),
-        (lambda: tile_coordinates(8, [0.1], [2**63]), r"^ints is 9223372036854775808; it should be from"),
+        (
+            lambda: tile_coordinates(8, [0.1], [2**63]),
+            r"^ints is 9223372036854775808; it should be from",
+        ),
         (lambda: hash_tile([], 10, TABLE), r"^coordinates is empty"),
         (lambda: hash_tile(3, 10, TABLE), r"^coordinates is 3; it should be a sequence"),
         (lambda: hash_tile([1.0], 10, TABLE), r"^coordinates is 1\.0; it should be a whole number"),
         (lambda: hash_tile([1], 0, TABLE), r"^size is 0; it should be from 1 to 4294967296"),
         (lambda: hash_tile([1], 2**32 + 1, TABLE), r"^size is 4294967297"),
-        (lambda: hash_tile([1], 10, TABLE[:-1]), r"^table has shape \(2047,\); it should have shape \(2048,\)"),
-        (lambda: hash_tiles([1, 2], 10, TABLE), r"^coordinates has shape \(2,\); it should have shape \(any, any\)"),
-        (lambda: hash_tiles(np.zeros((0, 4), dtype=int), 10, TABLE), r"^coordinates has shape \(0, 4\)"),
-        (lambda: hash_tiles(np.zeros((4, 0), dtype=int), 10, TABLE), r"^coordinates has shape \(4, 0\)"),
-        (lambda: hash_tiles([[1.0]], 10, TABLE), r"^coordinates is \[\[1\.0\]\]; it should be an array of whole"),
+        (
+            lambda: hash_tile([1], 10, TABLE[:-1]),
+            r"^table has shape \(2047,\); it should have shape \(2048,\)",
+        ),
+        (
+            lambda: hash_tiles([1, 2], 10, TABLE),
+            r"^coordinates has shape \(2,\); it should have shape \(any, any\)",
+        ),
+        (
+            lambda: hash_tiles(np.zeros((0, 4), dtype=int), 10, TABLE),
+            r"^coordinates has shape \(0, 4\)",
+        ),
+        (
+            lambda: hash_tiles(np.zeros((4, 0), dtype=int), 10, TABLE),
+            r"^coordinates has shape \(4, 0\)",
+        ),
+        (
+            lambda: hash_tiles([[1.0]], 10, TABLE),
+            r"^coordinates is \[\[1\.0\]\]; it should be an array of whole",
+        ),
         (lambda: hash_tiles([[True]], 10, TABLE), r"^coordinates is \[\[True\]\]"),
         (lambda: hash_tiles([[1], [2, 3]], 10, TABLE), r"^coordinates is \[\[1\], \[2, 3\]\]"),
         (lambda: hash_tiles([[2**64]], 10, TABLE), r"^coordinates is .*of at most 64 bits"),
@@ -320,16 +382,25 @@ def test_small_cases():
         (lambda: hash_tiles([[1]], 2**32 + 1, TABLE), r"^size is 4294967297"),
         (lambda: hash_tiles([[1]], 10.0, TABLE), r"^size is 10\.0"),
         (lambda: hash_tiles([[1]], 10, TABLE[None]), r"^table has shape \(1, 2048\)"),
-        (lambda: hash_tiles([[1]], 10, TABLE * 1.0), r"^table is .*; it should be an array of whole numbers"),
+        (
+            lambda: hash_tiles([[1]], 10, TABLE * 1.0),
+            r"^table is .*; it should be an array of whole numbers",
+        ),
         (lambda: hash_tiles([[1]], 10, None), r"^table is None"),
         (
             lambda: hash_tiles([[1]], 10, TABLE - TABLE.max()),
             r"^table has the entry -\d+; every entry should be from 0",
         ),
-        (lambda: hash_tiles([[1]], 10, TABLE + 2**32), r"^table has the entry \d+; .* to 4294967295"),
+        (
+            lambda: hash_tiles([[1]], 10, TABLE + 2**32),
+            r"^table has the entry \d+; .* to 4294967295",
+        ),
         (lambda: get_tiles(8, [0.1], size=0, table=TABLE), r"^size is 0; it should be from 1"),
         (lambda: get_tiles(8, [0.1], size=2**32 + 1, table=TABLE), r"^size is 4294967297"),
-        (lambda: get_tiles(8, [0.1], size=None, table=TABLE), r"^size is None; it should be a whole number"),
+        (
+            lambda: get_tiles(8, [0.1], size=None, table=TABLE),
+            r"^size is None; it should be a whole number",
+        ),
         (lambda: tile_coordinates(1, [0.1], [-(2**63) - 1]), r"^ints is -9223372036854775809; "),
         (lambda: tile_coordinates(1, [0.1], [2**63]), r"^ints is 9223372036854775808; "),
     ],

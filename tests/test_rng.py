@@ -61,14 +61,22 @@ def test_integers_cover_their_range_evenly():
 
 
 def test_normal_quantile_against_exact_values():
-    u = np.concatenate([np.logspace(-15.9, -0.31, 200), np.linspace(0.05, 0.95, 91), [0.075, 0.925, 2.0**-53]])
+    u = np.concatenate(
+        [np.logspace(-15.9, -0.31, 200), np.linspace(0.05, 0.95, 91), [0.075, 0.925, 2.0**-53]]
+    )
     for value in u.tolist():
-        exact = -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * mpmath.mpf(value)) if value > 1e-3 else special.ndtri(value)
+        exact = (
+            -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * mpmath.mpf(value))
+            if value > 1e-3
+            else special.ndtri(value)
+        )
         assert rng.normal_quantile(value) == pytest.approx(float(exact), rel=2e-15, abs=1e-16)
 
 
 def test_logarithm_without_the_c_library():
-    for x in np.concatenate([np.logspace(-18.9, -1e-9, 500), [0.5, 0.7071067811865475, 1 - 2.0**-53]]).tolist():
+    for x in np.concatenate(
+        [np.logspace(-18.9, -1e-9, 500), [0.5, 0.7071067811865475, 1 - 2.0**-53]]
+    ).tolist():
         assert kernel.log_below_one(x) == pytest.approx(float(mpmath.log(x)), rel=5e-16)
 
 
@@ -91,7 +99,9 @@ def test_blocks_of_normals_are_the_single_ones():
 def test_blocks_may_share_their_room():
     one, block, out = seeds.words(5, 6, 7), seeds.words(5, 6, 7), np.empty(37)
     room = kernel.room_for(out.size)
-    for _ in range(5):  # what one block leaves there does not show in the next, which has another number of tails
+    for _ in range(
+        5
+    ):  # what one block leaves there does not show in the next, which has another number of tails
         kernel.refill(block, out, room)
         assert out.tolist() == [kernel.normal(one) for _ in out]
     assert (one == block).all()
@@ -107,13 +117,17 @@ def test_far_tails_in_a_block():
         assert np.sign(out[0]) == sign
 
 
-@pytest.mark.parametrize("tail", [0.075, 0.07501, 1e-3, 1.1e-10, 0.9e-10, 1.4e-11, 1.3e-11, 5e-12, 1e-13])
+@pytest.mark.parametrize(
+    "tail", [0.075, 0.07501, 1e-3, 1.1e-10, 0.9e-10, 1.4e-11, 1.3e-11, 5e-12, 1e-13]
+)
 def test_each_formula_of_the_quantile_is_taken_in_a_block_where_it_is_taken_alone(tail):
     """AS 241 has three, with bounds at 0.075 and 1.39e-11 from the ends."""
     number = int(tail * 2.0**52)
     for half in (number, 2**52 - 1 - number):
         word = half << 12
-        state = np.array([0, 0, 0, (word >> 23 | word << 41) & MASK], dtype=np.uint64)  # a turn gives back the word
+        state = np.array(
+            [0, 0, 0, (word >> 23 | word << 41) & MASK], dtype=np.uint64
+        )  # a turn gives back the word
         out, same = np.empty(1), state.copy()
         kernel.fill_normal(state, out)
         exact = mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(2 * half + 1) / 2**53 - 1)
@@ -130,7 +144,9 @@ def test_purposes_keep_their_numbers_and_those_of_a_run_are_all_different():
 
 
 def test_streams_depend_on_seed_run_and_purpose_alone():
-    states = {tuple(seeds.words(s, r, p).tolist()) for s in range(4) for r in range(4) for p in range(5)}
+    states = {
+        tuple(seeds.words(s, r, p).tolist()) for s in range(4) for r in range(4) for p in range(5)
+    }
     assert len(states) == 80
     assert (seeds.words(3, 2, 1) == seeds.words(np.int64(3), 2, 1)).all()
     expected = np.random.SeedSequence(entropy=3, spawn_key=(2, 1)).generate_state(4, np.uint64)
@@ -154,7 +170,9 @@ def test_compiled_code_does_not_fuse_multiply_and_add():
         return a * b + c
 
     assert residue(1 + 2.0**-30, 1 - 2.0**-30, -1.0) == 0.0
-    assert not any("fma" in residue.inspect_asm(signature).lower() for signature in residue.signatures)
+    assert not any(
+        "fma" in residue.inspect_asm(signature).lower() for signature in residue.signatures
+    )
 
 
 def test_no_kernel_uses_fastmath_or_fused_operations():

@@ -11,7 +11,15 @@ import pytest
 from gqlib import FiniteMDP, _validate, rltoolkit, tiles3
 from gqlib.control import ControlSetting, run_control
 from gqlib.control.corrected import corrected_car
-from gqlib.domains import baird_star, boyan_chain, collision, random_mdp, random_policy, random_problem, two_state
+from gqlib.domains import (
+    baird_star,
+    boyan_chain,
+    collision,
+    random_mdp,
+    random_policy,
+    random_problem,
+    two_state,
+)
 from gqlib.domains.boyan_chain import triangles
 from gqlib.domains.episodes import Episode
 from gqlib.domains.random_walk import random_walk
@@ -36,7 +44,9 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-RING = SimpleNamespace(P={s: {a: [(1.0, (s + 1) % 4, 0.0, False)] for a in range(2)} for s in range(4)})
+RING = SimpleNamespace(
+    P={s: {a: [(1.0, (s + 1) % 4, 0.0, False)] for a in range(2)} for s in range(4)}
+)
 CHAIN = PredictionSetting("boyan_chain", steps=12, kept=3)
 CAR = EngineSetting("mountain_car", episodes=3, max_steps=5)
 RIGHT, COIN = Episode([1, 2], [1, 0], [1.0], ended=True), np.full((3, 2), 0.5)
@@ -122,7 +132,9 @@ CASES: dict[str, tuple[Callable[[], Any], str, Any, int]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_size_is_refused_from_one_number_too_many_on(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_size_is_refused_from_one_number_too_many_on(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     call, name, value, numbers = CASES[case]
     shown = re.escape(_validate.brief(value))
     monkeypatch.setattr(_validate, "ROOM", numbers - 1)

@@ -31,11 +31,17 @@ SURROUNDINGS = {
 
 def computed(tmp_path: Path, name: str, variables: dict[str, str]) -> dict[str, Any]:
     """What `tests/digests.py` prints in these surroundings."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG", "NUMBA_", "GQLIB_"))}
+    clean = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("LC_", "LANG", "NUMBA_", "GQLIB_"))
+    }
     own = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if name.endswith("*") else {}
     environment = clean | own | variables | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "tests/digests.py"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -47,7 +53,9 @@ def compare(found: dict[str, Any], usual: dict[str, Any]) -> None:
         assert found[part] == usual[part]
     assert found["rounded"].keys() == usual["rounded"].keys()
     for name, wanted in usual["rounded"].items():
-        np.testing.assert_allclose(found["rounded"][name], wanted, rtol=1e-10, atol=1e-10, err_msg=name)
+        np.testing.assert_allclose(
+            found["rounded"][name], wanted, rtol=1e-10, atol=1e-10, err_msg=name
+        )
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +84,18 @@ def test_bits_are_the_same_where_numbers_have_a_comma(usual, tmp_path, language)
     """A locale made for the test; the script sets it, as programs with windows do."""
     command = ["localedef", "-i", language, "-f", "UTF-8", str(tmp_path / f"{language}.UTF-8")]
     try:
-        made = subprocess.run(command, capture_output=True, check=False).returncode in (0, 1)  # 1: with warnings
+        made = subprocess.run(command, capture_output=True, check=False).returncode in (
+            0,
+            1,
+        )  # 1: with warnings
     except OSError:
         made = False
     if not made or not (tmp_path / f"{language}.UTF-8").exists():
         pytest.skip(f"there is no localedef here that makes {language}")
     variables = {"LOCPATH": str(tmp_path), "LC_ALL": f"{language}.UTF-8"}
     asked = "import locale; locale.setlocale(locale.LC_ALL, ''); print(locale.localeconv()['decimal_point'])"
-    told = subprocess.run([sys.executable, "-c", asked], env=os.environ | variables, capture_output=True, text=True)
+    told = subprocess.run(
+        [sys.executable, "-c", asked], env=os.environ | variables, capture_output=True, text=True
+    )
     assert told.stdout.strip() == ","  # so the locale is in force
     compare(computed(tmp_path, language, variables), usual)

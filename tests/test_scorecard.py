@@ -29,8 +29,15 @@ GREEK = re.compile("[α-ωΑ-Ω]")
 @cache
 def seen():
     """The page as the library renders it, all blocks of it."""
-    blocks = [scorecard.headline(CLAIMS), scorecard.counts(CLAIMS), scorecard.cards([BY_ID[name] for name in TEN])]
-    blocks += [scorecard.controls(CLAIMS), *(scorecard.entries(CLAIMS, verdict) for verdict in VERDICTS)]
+    blocks = [
+        scorecard.headline(CLAIMS),
+        scorecard.counts(CLAIMS),
+        scorecard.cards([BY_ID[name] for name in TEN]),
+    ]
+    blocks += [
+        scorecard.controls(CLAIMS),
+        *(scorecard.entries(CLAIMS, verdict) for verdict in VERDICTS),
+    ]
     return Seen("\n".join(block.html for block in blocks))
 
 
@@ -61,7 +68,10 @@ def typed(tex):
     for command in re.findall(r"\\[A-Za-z]+(?:12)?", tex):
         assert command in BACK or command in DROPPED or command == r"\cdot", command
         tex = re.sub(
-            re.escape(command) + "(?![A-Za-z])", BACK.get(command, "" if command in DROPPED else "·"), tex, count=1
+            re.escape(command) + "(?![A-Za-z])",
+            BACK.get(command, "" if command in DROPPED else "·"),
+            tex,
+            count=1,
         )
     return tex
 
@@ -130,7 +140,12 @@ def test_outside_formulas_there_is_no_tex_and_no_label():
     text = "\n".join(seen().words)
     assert not re.search(r"[\\$^‖]|\w_\w|_\{", text)
     assert not GREEK.search(text)
-    raw = {part for claim in CLAIMS for part in claim.label.split(", ")[1:] if re.search(r"[_:]|[a-z]\d", part)}
+    raw = {
+        part
+        for claim in CLAIMS
+        for part in claim.label.split(", ")[1:]
+        if re.search(r"[_:]|[a-z]\d", part)
+    }
     assert len(raw) > 20
     assert [label for label in raw if label in text] == []
     assert [name for name in BY_ID if re.search(r"\d", name) and name in text] == []
@@ -147,7 +162,11 @@ def test_places_are_such_as_a_person_would_name(claim):
     assert re.match(r"(Abstract|Sections? [1-6]|Appendix [A-E]|Eq\. \(\d+\)|Figure \d|Table \d|Algorithm|Proposition|"
                     r"Theorem|Lemma|Assumption \d)", claim.place)  # fmt: skip
     for item in claim.items:
-        assert item in (claim.place, *claim.sections) or item in claim.place or item.startswith("Appendix")
+        assert (
+            item in (claim.place, *claim.sections)
+            or item in claim.place
+            or item.startswith("Appendix")
+        )
 
 
 def test_links_lead_to_cells_and_entries_that_exist():
@@ -178,20 +197,28 @@ def test_the_ten_have_a_card_each():
     cards = scorecard.cards([BY_ID[name] for name in TEN])
     assert len(TEN) == 10
     assert re.findall(r'href="#claim-([\w-]+)"', cards.html) == TEN
-    assert cards.html.count("<strong>For the paper.</strong>") == sum(bool(BY_ID[name].defence) for name in TEN)
+    assert cards.html.count("<strong>For the paper.</strong>") == sum(
+        bool(BY_ID[name].defence) for name in TEN
+    )
     for name in TEN:
         words = len(scorecard._in_short(BY_ID[name]).split())
         assert words >= 4
 
 
 def test_a_finding_of_the_register_comes_before_its_account():
-    claim = dataclasses.replace(CLAIMS[0], finding="It is so.", correction="Long. Longer.", readings="")
+    claim = dataclasses.replace(
+        CLAIMS[0], finding="It is so.", correction="Long. Longer.", readings=""
+    )
     assert "It is so." in scorecard.cards([claim]).html
-    account = dataclasses.replace(claim, finding="", correction="Yes. By Eq. (3) of Yang et al. (2018) it is so. But.")
+    account = dataclasses.replace(
+        claim, finding="", correction="Yes. By Eq. (3) of Yang et al. (2018) it is so. But."
+    )
     assert scorecard._in_short(account) == "Yes. By Eq. (3) of Yang et al. (2018) it is so."
 
 
-@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.finding], ids=lambda claim: claim.id)
+@pytest.mark.parametrize(
+    "claim", [claim for claim in CLAIMS if claim.finding], ids=lambda claim: claim.id
+)
 def test_a_finding_is_one_sentence(claim):
     assert len(scorecard._sentences(claim.finding)) == 1
     assert len(claim.finding.split()) <= 45
@@ -202,17 +229,27 @@ def test_the_headline_counts_and_does_not_claim_more_than_the_register():
     text = scorecard.headline(CLAIMS).markdown
     kept = sum(claim.verdict in ("verified", "definition", "reproduced") for claim in judged)
     mended = [claim.weight for claim in judged if claim.verdict == "corrected"]
-    assert f"In all, {kept} of {len(judged)} claims stand as they are, and {len(mended)} with a correction" in text
+    assert (
+        f"In all, {kept} of {len(judged)} claims stand as they are, and {len(mended)} with a correction"
+        in text
+    )
     told = re.findall(r"(\d+) (slip|formula|hypothes[ei]s)s? \(", text)
     assert [int(number) for number, _ in told] == [mended.count(weight) for weight in WEIGHTS]
-    told = re.search(r"(\w+) claims? w\w+ reproduced, (\w+) failed to be, and (\w+) cannot be settled", text).groups()
+    told = re.search(
+        r"(\w+) claims? w\w+ reproduced, (\w+) failed to be, and (\w+) cannot be settled", text
+    ).groups()
     small = {"none": 0, **{word: number for number, word in enumerate(scorecard.NUMBERS)}}
     verdicts = [claim.verdict for claim in judged]
-    expected = [verdicts.count(verdict) for verdict in ("reproduced", "not reproduced", "underspecified")]
+    expected = [
+        verdicts.count(verdict) for verdict in ("reproduced", "not reproduced", "underspecified")
+    ]
     assert [int(small.get(word, word)) for word in told] == expected
-    assert ("No claim of the theory is refuted" in text) == all(claim.verdict != "refuted" for claim in judged)
+    assert ("No claim of the theory is refuted" in text) == all(
+        claim.verdict != "refuted" for claim in judged
+    )
     worse = [
-        dataclasses.replace(claim, verdict="refuted", weight="") if claim.id == "lemma-1" else claim for claim in CLAIMS
+        dataclasses.replace(claim, verdict="refuted", weight="") if claim.id == "lemma-1" else claim
+        for claim in CLAIMS
     ]
     text = scorecard.headline(worse).markdown
     assert "of the theory was refuted" in text or "of the theory were refuted" in text
@@ -220,21 +257,36 @@ def test_the_headline_counts_and_does_not_claim_more_than_the_register():
 
 
 def test_the_counts_are_those_of_the_register():
-    rows = dict(re.findall(r"^\| ([a-z ]+) \| (\d+) \|", scorecard.counts(CLAIMS).markdown, flags=re.MULTILINE))
+    rows = dict(
+        re.findall(
+            r"^\| ([a-z ]+) \| (\d+) \|", scorecard.counts(CLAIMS).markdown, flags=re.MULTILINE
+        )
+    )
     judged = [claim.verdict for claim in CLAIMS if not claim.repeats]
-    assert {verdict: int(count) for verdict, count in rows.items()} == {v: judged.count(v) for v in VERDICTS}
+    assert {verdict: int(count) for verdict, count in rows.items()} == {
+        v: judged.count(v) for v in VERDICTS
+    }
     html = scorecard.counts(CLAIMS).html
     assert re.findall(r"<span>(\d+)</span>", html) == list(rows.values())
 
 
 def test_an_empty_section_says_so():
-    assert "None." in scorecard.entries([CLAIMS[0]], next(v for v in VERDICTS if v != CLAIMS[0].verdict)).html
+    assert (
+        "None."
+        in scorecard.entries([CLAIMS[0]], next(v for v in VERDICTS if v != CLAIMS[0].verdict)).html
+    )
 
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="verdict is 'maybe'"):
         scorecard.entries(CLAIMS, "maybe")
-    for function in (scorecard.headline, scorecard.counts, scorecard.cards, scorecard.controls, scorecard.entries):
+    for function in (
+        scorecard.headline,
+        scorecard.counts,
+        scorecard.cards,
+        scorecard.controls,
+        scorecard.entries,
+    ):
         with pytest.raises(ValueError, match="claims is"):
             function([1])
 
@@ -243,18 +295,22 @@ def test_the_page_shows_every_verdict_and_types_no_number():
     shown = re.findall(r'scorecard\.entries\(claims, "([a-z ]+)"\)', PAGE)
     assert sorted(shown) == sorted(VERDICTS)
     rule = PAGE.index("## How a verdict is given")
-    assert PAGE.index("scorecard.headline") < PAGE.index("scorecard.counts") < PAGE.index("## The ten that matter")
+    assert (
+        PAGE.index("scorecard.headline")
+        < PAGE.index("scorecard.counts")
+        < PAGE.index("## The ten that matter")
+    )
     assert PAGE.rindex("scorecard.entries") < rule
-    prose = re.sub(r"```\{code-cell\}.*?```|^---\n.*?^---\n", "", PAGE[:rule], flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(
+        r"```\{code-cell\}.*?```|^---\n.*?^---\n", "", PAGE[:rule], flags=re.DOTALL | re.MULTILINE
+    )
     assert not re.search(r"\d", prose)
 
 
 # ---------------------------------------------------------------- in the browser
 
 
-SHOWN = (
-    """() => [...document.querySelectorAll(".gq-claim")].filter((x) => x.checkVisibility()).map((x) => x.id.slice(6))"""
-)
+SHOWN = """() => [...document.querySelectorAll(".gq-claim")].filter((x) => x.checkVisibility()).map((x) => x.id.slice(6))"""
 OVERFLOW = """() => [...document.querySelectorAll("article .gq-scorecard *")].filter((x) => {
   const box = x.getBoundingClientRect();
   return box.width && !x.closest("mjx-assistive-mml") && box.right > document.documentElement.clientWidth + 0.5;
@@ -274,8 +330,17 @@ CONTRAST = """(selector) => {
   });
   return [all.length, Math.min(...all)];
 }"""
-LETTERS = [f".gq-{name}" for name in ("badge", "weight", "says", "told", "case", "evidence", "evidence a", "section")]
-LETTERS += [".gq-status", ".gq-filter legend", ".gq-filter label", ".gq-counts caption", ".gq-counts td"]
+LETTERS = [
+    f".gq-{name}"
+    for name in ("badge", "weight", "says", "told", "case", "evidence", "evidence a", "section")
+]
+LETTERS += [
+    ".gq-status",
+    ".gq-filter legend",
+    ".gq-filter label",
+    ".gq-counts caption",
+    ".gq-counts td",
+]
 
 
 @pytest.fixture(scope="module")
@@ -318,7 +383,9 @@ def visit(book, browser):
     page.keyboard.type(" qqxxyyzz")
     note("none")
     page.evaluate("location.hash = '#claim-eq-1-bellman-equation'")
-    page.wait_for_function("() => document.querySelector('#claim-eq-1-bellman-equation').checkVisibility()")
+    page.wait_for_function(
+        "() => document.querySelector('#claim-eq-1-bellman-equation').checkVisibility()"
+    )
     note("linked")
     page.locator('.gq-filter input[name="repeats"]').uncheck()
     note("no repeats")
@@ -387,7 +454,9 @@ def test_filters_show_what_they_say(visit, name, condition):
     expected = ids(condition)
     assert set(visit[name]["shown"]) == expected
     assert visit[name]["status"] == (
-        told(len(expected)) if expected else "No entry is like that; take something back, or show all."
+        told(len(expected))
+        if expected
+        else "No entry is like that; take something back, or show all."
     )
 
 
@@ -396,9 +465,13 @@ def test_filters_show_what_they_say(visit, name, condition):
 def test_words_are_found_whatever_their_case_and_greek_letters_by_name(visit):
     found = set(visit["words"]["shown"])
     assert "theorem-1" in found  # speaks of η, not of eta
-    assert found < ids(lambda claim: any(section.startswith("Section 4") for section in claim.sections))
+    assert found < ids(
+        lambda claim: any(section.startswith("Section 4") for section in claim.sections)
+    )
     for claim in map(BY_ID.get, found):
-        text = " ".join([claim.place, claim.says, claim.correction, claim.readings, claim.defence]).lower()
+        text = " ".join(
+            [claim.place, claim.says, claim.correction, claim.readings, claim.defence]
+        ).lower()
         assert "theorem" in text
         assert "η" in text or "eta" in text
 
@@ -407,18 +480,28 @@ def test_words_are_found_whatever_their_case_and_greek_letters_by_name(visit):
 @pytest.mark.slow
 def test_sections_in_which_nothing_is_left_go(visit):
     assert len(visit["all"]["headings"]) == len(VERDICTS)
-    assert [heading.strip("#") for heading in visit["verdict corrected"]["headings"]] == ["Corrected"]
-    assert [heading.strip("#") for heading in visit["verdict verified"]["headings"]] == ["Corrected", "Verified"]
+    assert [heading.strip("#") for heading in visit["verdict corrected"]["headings"]] == [
+        "Corrected"
+    ]
+    assert [heading.strip("#") for heading in visit["verdict verified"]["headings"]] == [
+        "Corrected",
+        "Verified",
+    ]
     assert visit["none"]["headings"] == []
 
 
 @needs_browser
 @pytest.mark.slow
 def test_sorting_puts_entries_into_one_list_and_back(visit):
-    places = [list(SECTIONS.values()).index(BY_ID[name].sections[0]) for name in visit["order place"]["shown"]]
+    places = [
+        list(SECTIONS.values()).index(BY_ID[name].sections[0])
+        for name in visit["order place"]["shown"]
+    ]
     assert places == sorted(places)
     grave = [BY_ID[name].weight or BY_ID[name].verdict for name in visit["order weight"]["shown"]]
-    assert [word for word, _ in itertools.groupby(grave)] == [word for word in scorecard.GRAVITY if word in grave]
+    assert [word for word, _ in itertools.groupby(grave)] == [
+        word for word in scorecard.GRAVITY if word in grave
+    ]
     assert "In the order of the paper" in visit["order place"]["headings"]
     assert visit["order "]["shown"] == visit["all"]["shown"]
     assert visit["order "]["headings"] == visit["all"]["headings"]

@@ -18,13 +18,20 @@ ONE = Claim(
     verdict="corrected",
     correction="It is 2.",
     readings="Not shown.",
-    cells=(("errata", "cell-a"), ("gq_and_mspbe", "cell-b"), ("errata", "cell-c"), ("errata", "cell-d")),
+    cells=(
+        ("errata", "cell-a"),
+        ("gq_and_mspbe", "cell-b"),
+        ("errata", "cell-c"),
+        ("errata", "cell-d"),
+    ),
     tests=("tests/test_a.py::test_b", "tests/test_a.py::test_c"),
     weight="slip",
     defence="It is close.",
     finding="It is two.",
 )
-TWO = dataclasses.replace(ONE, id="two", items=("Eq. (8)",), weight="", repeats="one", cells=(), tests=(), defence="")
+TWO = dataclasses.replace(
+    ONE, id="two", items=("Eq. (8)",), weight="", repeats="one", cells=(), tests=(), defence=""
+)
 EVIDENCE = (
     '<p class="gq-evidence">Shown in <a href="errata.html#cell-a">Errata</a> (and cells '
     '<a href="errata.html#cell-c" aria-label="Errata, cell 2">2</a>, '
@@ -55,7 +62,10 @@ def test_an_entry_says_where_what_and_why():
     assert block.count(EVIDENCE) == block.count('class="gq-evidence"') == 1
     assert block.count("Section 3.1, Appendix B</p>") == 2
     assert block.count("Judged with") == 1
-    assert 'Judged with <a href="#claim-one">Eq. (7)</a>, whose thought it repeats; not counted again.' in block
+    assert (
+        'Judged with <a href="#claim-one">Eq. (7)</a>, whose thought it repeats; not counted again.'
+        in block
+    )
     assert Seen(scorecard.entries([ONE, TWO]).html).ids == ["claim-one", "claim-two"]
     assert block.count("</li>\n<li") == 1
     assert "None" not in block
@@ -64,11 +74,16 @@ def test_an_entry_says_where_what_and_why():
 def test_entries_that_repeat_another_come_last_however_grave():
     grave = dataclasses.replace(TWO, weight=scorecard.WEIGHTS[-1])
     assert Seen(scorecard.entries([grave, ONE]).html).ids == ["claim-one", "claim-two"]
-    assert Seen(scorecard.entries([dataclasses.replace(grave, repeats=""), ONE]).html).ids == ["claim-two", "claim-one"]
+    assert Seen(scorecard.entries([dataclasses.replace(grave, repeats=""), ONE]).html).ids == [
+        "claim-two",
+        "claim-one",
+    ]
 
 
 def test_only_the_entries_of_one_verdict_have_an_anchor():
-    assert scorecard.entries([ONE]).html.startswith('<div class="gq-scorecard gq-group">\n<ol class="gq-list" ')
+    assert scorecard.entries([ONE]).html.startswith(
+        '<div class="gq-scorecard gq-group">\n<ol class="gq-list" '
+    )
     with pytest.raises(ValueError, match=r"^verdict is 'so'; it should be one of "):
         scorecard.entries([ONE], "so")
 
@@ -86,8 +101,13 @@ def test_an_item_on_paper_says_the_same():
     assert scorecard.cards([ONE]).markdown.split("\n\n  ")[1] == "**Finding.** It is two."
     both = scorecard.cards([ONE, TWO]).markdown
     assert both == f"{scorecard.cards([ONE]).markdown}\n\n{scorecard.cards([TWO]).markdown}"
-    bare = dataclasses.replace(ONE, section="Abstract", items=(), correction="", readings="", defence="", cells=())
-    assert scorecard.entries([bare]).markdown == "- **Abstract, a sum**, *corrected, slip.* Says $\\sigma$ & so."
+    bare = dataclasses.replace(
+        ONE, section="Abstract", items=(), correction="", readings="", defence="", cells=()
+    )
+    assert (
+        scorecard.entries([bare]).markdown
+        == "- **Abstract, a sum**, *corrected, slip.* Says $\\sigma$ & so."
+    )
     for word in ("gq-told", "gq-case", "gq-again", "gq-evidence", "gq-section"):
         assert word not in scorecard.entries([bare]).html
     assert scorecard.entries([bare], "verified") == scorecard.Block(
@@ -103,7 +123,10 @@ def test_a_card_has_the_finding_and_leads_to_the_entry():
     )
     assert block.endswith("</li>\n</ol>\n</div>")
     assert block.count("</li>\n<li") == 1
-    assert re.findall(r'<h3><a href="(.*?)">(.*?)</a>', block) == [("#claim-one", "Eq. (7)"), ("#claim-two", "Eq. (8)")]
+    assert re.findall(r'<h3><a href="(.*?)">(.*?)</a>', block) == [
+        ("#claim-one", "Eq. (7)"),
+        ("#claim-two", "Eq. (8)"),
+    ]
     assert block.count('<p class="gq-told"><strong>Finding.</strong> It is two.</p>') == 2
     assert block.count(EVIDENCE) == 1
     assert block.count('<span class="gq-weight">') == block.count('<p class="gq-case">') == 1
@@ -116,8 +139,16 @@ def test_a_card_has_the_finding_and_leads_to_the_entry():
         ({"correction": "", "verdict": "underspecified"}, "What it depends on.", "Not shown."),
         ({"correction": "", "verdict": "reproduced"}, "How.", "Not shown."),
         ({"correction": "", "verdict": "refuted"}, "To be exact.", "Not shown."),
-        ({"correction": "", "readings": "", "verdict": "verified"}, "To be exact.", "It holds as printed."),
-        ({"correction": "", "readings": "", "verdict": "reproduced"}, "How.", "It comes out as reported."),
+        (
+            {"correction": "", "readings": "", "verdict": "verified"},
+            "To be exact.",
+            "It holds as printed.",
+        ),
+        (
+            {"correction": "", "readings": "", "verdict": "reproduced"},
+            "How.",
+            "It comes out as reported.",
+        ),
         (
             {"correction": "", "readings": "", "verdict": "definition"},
             "To be exact.",
@@ -161,8 +192,16 @@ def test_sentences_end_where_one_begins(text, count):
 def test_numbers_and_plurals_are_words():
     assert [scorecard._word(number) for number in (0, 1, 12, 13)] == ["no", "one", "twelve", "13"]
     assert [scorecard._alone(number) for number in (0, 1, 13)] == ["none", "one", "13"]
-    assert [scorecard._many(n, "claim") for n in (0, 1, 2)] == ["no claims", "one claim", "two claims"]
-    assert [scorecard._plural("hypothesis", n) for n in (0, 1, 2)] == ["hypotheses", "hypothesis", "hypotheses"]
+    assert [scorecard._many(n, "claim") for n in (0, 1, 2)] == [
+        "no claims",
+        "one claim",
+        "two claims",
+    ]
+    assert [scorecard._plural("hypothesis", n) for n in (0, 1, 2)] == [
+        "hypotheses",
+        "hypothesis",
+        "hypotheses",
+    ]
     assert [scorecard._were(number) for number in (0, 1, 2)] == ["were", "was", "were"]
 
 
@@ -181,10 +220,14 @@ def test_the_headline_of_a_few():
         "1 formula (a wrong line, a right result) and 0 hypotheses (the statement itself changes)."
     )
     more = scorecard.headline([*claims, dataclasses.replace(claims[-1], id="more")]).markdown
-    assert "and two cannot be settled from what it prints, descriptions of what was run among them." in more
+    assert (
+        "and two cannot be settled from what it prints, descriptions of what was run among them."
+        in more
+    )
     names = [dataclasses.replace(ONE, id=name) for name in ("theorem-1", "lemma-1")]
-    assert "mended by local changes, Theorem 1 and Lemma 1, in the main, by exchanging a ratio.**" in (
-        scorecard.headline(names).markdown
+    assert (
+        "mended by local changes, Theorem 1 and Lemma 1, in the main, by exchanging a ratio.**"
+        in (scorecard.headline(names).markdown)
     )
     assert "Theorem 1" not in scorecard.headline(names[:1]).markdown
     block = scorecard.headline(claims)
@@ -234,7 +277,10 @@ def test_controls_offer_what_there_is():
     assert block.html.count('</label>\n<label class="gq-chip">') == 1
     Seen(block.html)
     assert block.markdown == "In the HTML edition this list can be filtered and sorted."
-    assert re.findall(r'name="verdict" value="([a-z ]+)"', block.html) == ["not reproduced", "corrected"]
+    assert re.findall(r'name="verdict" value="([a-z ]+)"', block.html) == [
+        "not reproduced",
+        "corrected",
+    ]
     options = {
         name: re.findall(r'<option value="(.*?)">(.*?)</option>', inside)
         for name, inside in re.findall(r'<select name="(\w+)">(.*?)</select>', block.html)
@@ -267,12 +313,19 @@ def test_names_of_verdicts_are_names_in_html():
     claim = dataclasses.replace(ONE, verdict="not reproduced", weight="")
     block = scorecard.entries([claim], "not reproduced").html
     assert 'id="claims-not-reproduced"' in block
-    assert '<span class="gq-badge gq-not-reproduced"><span aria-hidden="true">✗</span> not reproduced</span>' in block
-    assert '<span class="gq-bar gq-not-reproduced" style="--share: 1.000" aria-hidden="true"></span>' in (
-        scorecard.counts([claim]).html
+    assert (
+        '<span class="gq-badge gq-not-reproduced"><span aria-hidden="true">✗</span> not reproduced</span>'
+        in block
+    )
+    assert (
+        '<span class="gq-bar gq-not-reproduced" style="--share: 1.000" aria-hidden="true"></span>'
+        in (scorecard.counts([claim]).html)
     )
 
 
 def test_claims_of_unknown_sections_come_last_in_the_paper():
-    ranks = [scorecard._position(dataclasses.replace(ONE, section=name)) for name in (*SECTIONS, "Elsewhere")]
+    ranks = [
+        scorecard._position(dataclasses.replace(ONE, section=name))
+        for name in (*SECTIONS, "Elsewhere")
+    ]
     assert ranks == list(range(len(SECTIONS) + 1))

@@ -38,10 +38,16 @@ editions = load_editions()
 
 def table():
     """The table of verdicts: a column of counts for each edition."""
-    rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line[:1] == "|"]
+    rows = [
+        [cell.strip(" *") for cell in line.strip("|").split("|")]
+        for line in PAGE.splitlines()
+        if line[:1] == "|"
+    ]
     assert tuple(rows[0][1:]) == COLUMNS
     counts = {row[0]: [0 if cell == "–" else int(cell) for cell in row[1:]] for row in rows[2:]}
-    return {name: {row: cells[i] for row, cells in counts.items()} for i, name in enumerate(COLUMNS)}
+    return {
+        name: {row: cells[i] for row, cells in counts.items()} for i, name in enumerate(COLUMNS)
+    }
 
 
 def with_sum(counts):
@@ -51,15 +57,29 @@ def with_sum(counts):
 
 def of_the_first(path):
     """A file as the first edition had it."""
-    done = subprocess.run(["git", "show", f"{FIRST}:{path}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "show", f"{FIRST}:{path}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         pytest.skip(f"the history does not reach back to the first edition ({FIRST})")
     return done.stdout
 
 
 def numeral(number):
-    return ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")[number]
-
+    return (
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+    )[number]
 
 
 def test_the_counts_of_now_are_those_of_the_register():
@@ -71,32 +91,49 @@ def test_the_counts_of_now_are_those_of_the_register():
 
 @pytest.mark.slow
 def test_the_counts_of_then_and_the_changes_are_those_of_the_first_register():
-    before = {entry["id"]: entry["verdict"] for entry in yaml.safe_load(of_the_first("book/claims.yml"))}
+    before = {
+        entry["id"]: entry["verdict"] for entry in yaml.safe_load(of_the_first("book/claims.yml"))
+    }
     now = {claim.id: claim.verdict for claim in load_claims()}
     assert table()["first edition"] == with_sum(Counter(before.values()))
     both = before.keys() & now.keys()
     changed = Counter((before[name], now[name]) for name in both if before[name] != now[name])
-    assert f"Of the {len(both)} entries that both editions have, {changed.total()} changed their verdict" in PAGE
+    assert (
+        f"Of the {len(both)} entries that both editions have, {changed.total()} changed their verdict"
+        in PAGE
+    )
     assert f"{numeral(len(now.keys() - both)).capitalize()} entries are new, and " in PAGE
-    assert f" and {numeral(len(before.keys() - both))} that the paper does not assert were dropped" in PAGE
+    assert (
+        f" and {numeral(len(before.keys() - both))} that the paper does not assert were dropped"
+        in PAGE
+    )
     told = {
         ("verified", "definition"): "{} entries that only stipulate are *definitions*",
         ("corrected", "verified"): "{} corrections fell",
         ("corrected", "underspecified"): "{} descriptions of a task are *underspecified*",
         ("refuted", "corrected"): "Of six refutations {} are *corrected*",
-        ("not reproduced", "underspecified"): "{} of the eleven entries *not reproduced* are *underspecified*",
+        (
+            "not reproduced",
+            "underspecified",
+        ): "{} of the eleven entries *not reproduced* are *underspecified*",
         ("not reproduced", "reproduced"): "and {} is *reproduced*",
     }
     for change, words in told.items():
         assert words.format(numeral(changed.pop(change))).lower() in PAGE.lower(), change
-    single = {("underspecified", "verified"), ("underspecified", "corrected"), ("verified", "corrected")}
+    single = {
+        ("underspecified", "verified"),
+        ("underspecified", "corrected"),
+        ("verified", "corrected"),
+    }
     assert changed == Counter(single)
     assert "Three changes are single ones" in PAGE
 
 
 def test_other_numbers_of_now_are_those_of_the_book():
     contents = yaml.safe_load((BOOK / "_toc.yml").read_text(encoding="utf-8"))["parts"]
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(BOOK.glob("*.ipynb"))]
+    records = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(BOOK.glob("*.ipynb"))
+    ]
     shown = "".join(
         "".join(output.get("data", {}).get("text/html", ""))
         for record in records for cell in record["cells"] for output in cell.get("outputs", ())
@@ -107,8 +144,12 @@ def test_other_numbers_of_now_are_those_of_the_book():
         "boxes of quick checks": prose.count("{admonition} Quick checks"),
         "exercises": len(re.findall(r"^`+\{exercise\}", prose, re.MULTILINE)),
         "live figures": len(set(re.findall(r'data-explorable="([^"]+)"', shown))),
-        "planted errors": len(yaml.safe_load((ROOT / "tests" / "planted.yml").read_text(encoding="utf-8"))),
-        "theorems": (ROOT / "proofs" / "checked.txt").read_text(encoding="utf-8").count("Closed under the global"),
+        "planted errors": len(
+            yaml.safe_load((ROOT / "tests" / "planted.yml").read_text(encoding="utf-8"))
+        ),
+        "theorems": (ROOT / "proofs" / "checked.txt")
+        .read_text(encoding="utf-8")
+        .count("Closed under the global"),
     }
     for what, number in now.items():
         assert re.search(rf"\b{number} {what}", PAGE), (what, number)
@@ -144,7 +185,9 @@ def test_a_dark_picture_is_dark_and_a_light_one_light():
         for look, (*_, theme, _) in editions.LOOKS.items():
             for edition in editions.EDITIONS:
                 with Image.open(editions.PICTURES / editions.name(page, look, edition)) as picture:
-                    grey = picture.convert("L").resize((1, 1), Image.Resampling.BOX).getpixel((0, 0))
+                    grey = (
+                        picture.convert("L").resize((1, 1), Image.Resampling.BOX).getpixel((0, 0))
+                    )
                 assert (grey < 100) if theme == "dark" else (grey > 200), (page, look, edition)
 
 
@@ -178,7 +221,9 @@ def test_a_row_of_pictures_is_a_row_on_paper():
         return nodes.paragraph("", word)
 
     wide, narrow = nodes.image(alt="not said"), nodes.image(width="240px")
-    page = nodes.container("", grid([wide, said("a")], [narrow, said("b")]), grid([nodes.image()], [said("c")]))
+    page = nodes.container(
+        "", grid([wide, said("a")], [narrow, said("b")]), grid([nodes.image()], [said("c")])
+    )
     latex_edition.set_rows(page)
     pictures, mixed = page.children
     line, words = pictures.children

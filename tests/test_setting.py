@@ -40,7 +40,12 @@ def test_other_fields_are_kept_at_their_defaults() -> None:
 
 
 def test_numbers_of_numpy_become_those_of_python_and_nothing_else_changes() -> None:
-    for value, kind in ((np.float64(0.5), float), (np.int32(3), int), (np.bool_(True), bool), (np.str_("a"), str)):
+    for value, kind in (
+        (np.float64(0.5), float),
+        (np.int32(3), int),
+        (np.bool_(True), bool),
+        (np.str_("a"), str),
+    ):
         assert type(as_python(value)) is kind
         assert as_python(value) == value
     assert type(plain(Grown(np.float64(0.3)))["alpha"]) is float

@@ -61,7 +61,9 @@ class Scripted:
     def learn(self, state, action, reward, reached, following, *, terminated):
         assert type(reward) is float
         assert type(terminated) is bool
-        self.calls.append((float(state[0]), action, reward, float(reached[0]), following, terminated))
+        self.calls.append(
+            (float(state[0]), action, reward, float(reached[0]), following, terminated)
+        )
 
     def end_episode(self):
         self.calls.append("end")
@@ -71,7 +73,9 @@ LENGTHS = [[2, 1, 3], [4, 1, 2, 5]]
 
 
 def vectorised(mode, lengths=LENGTHS, **options):
-    return SyncVectorEnv([lambda one=one: Counting(one, **options) for one in lengths], autoreset_mode=mode)
+    return SyncVectorEnv(
+        [lambda one=one: Counting(one, **options) for one in lengths], autoreset_mode=mode
+    )
 
 
 def alone(number, episodes, learn=True):
@@ -90,7 +94,9 @@ def test_each_agent_is_asked_and_told_what_it_would_be_alone(mode, learn):
         played, calls = alone(number, 4, learn)
         assert together.returns.tolist() == played.returns.tolist()
         assert together.lengths.tolist() == played.lengths.tolist()
-        assert together.truncated.tolist() == played.truncated.tolist() == [False, False, True, False]
+        assert (
+            together.truncated.tolist() == played.truncated.tolist() == [False, False, True, False]
+        )
         assert agent.calls == calls
         assert {call[0] == "greedy" for call in calls} == {not learn}
         assert learn or agent.next == 10 * number
@@ -101,7 +107,12 @@ def test_by_hand_one_step_episodes(mode):
     agents = [Scripted(0)]
     (played,) = play_side_by_side(vectorised(mode, [[1]]), agents, 2, seed=0)
     # first action 1: from 1000 to 1001, where 2 would follow; the next episode begins at 2000 with 3
-    assert agents[0].calls == [(1000.0, 1, 1.0, 1001.0, 2, True), "end", (2000.0, 3, 3.0, 2003.0, 4, True), "end"]
+    assert agents[0].calls == [
+        (1000.0, 1, 1.0, 1001.0, 2, True),
+        "end",
+        (2000.0, 3, 3.0, 2003.0, 4, True),
+        "end",
+    ]
     assert (played.returns.tolist(), played.lengths.tolist()) == ([1.0, 3.0], [1, 1])
 
 
@@ -136,7 +147,9 @@ def test_a_state_that_is_no_number_is_refused_where_it_comes(mode):
         play_side_by_side(envs, [Scripted(0)], 3, seed=0)
 
 
-@pytest.mark.parametrize(("stop", "kind"), [(KeyboardInterrupt, Interrupted), (Diverged, DivergedPlay)])
+@pytest.mark.parametrize(
+    ("stop", "kind"), [(KeyboardInterrupt, Interrupted), (Diverged, DivergedPlay)]
+)
 def test_what_is_raised_instead_of_an_error_tells_it(stop, kind):
     class Stops(Scripted):
         def learn(self, *given, **more):
@@ -183,14 +196,17 @@ def test_an_episode_that_ends_and_is_cut_off_at_once_has_ended(mode):
             return seen, reward, ended or cut, ended or cut, info
 
     agents = [Scripted(0)]
-    (played,) = play_side_by_side(SyncVectorEnv([lambda: Both([2])], autoreset_mode=mode), agents, 3, seed=0)
+    (played,) = play_side_by_side(
+        SyncVectorEnv([lambda: Both([2])], autoreset_mode=mode), agents, 3, seed=0
+    )
     assert played.truncated.tolist() == [False, False, False]
     assert [call[-1] for call in agents[0].calls if call != "end"] == [False, True] * 3
 
 
 @pytest.mark.parametrize("learn", [True, False])
 @pytest.mark.parametrize(
-    ("mode", "episodes", "short", "middle"), [(MODES[0], 3, "LELE", "LLEE"), (MODES[1], 2, "LELE", "LLELE")]
+    ("mode", "episodes", "short", "middle"),
+    [(MODES[0], 3, "LELE", "LLEE"), (MODES[1], 2, "LELE", "LLELE")],
 )
 def test_a_run_that_is_stopped_ends_the_episodes_that_had_begun_and_keeps_the_others(
     mode, episodes, short, middle, learn
@@ -224,13 +240,19 @@ def test_a_run_that_is_stopped_ends_the_episodes_that_had_begun_and_keeps_the_ot
 def test_what_cannot_be_played_is_refused_by_name():
     envs, one, other = vectorised(MODES[0]), Scripted(0), Scripted(1)
     for wrong in ([one], [one, one], [one, other, Scripted(2)], iter([one, other])):
-        with pytest.raises(ValueError, match=r"^agents is (\[<|<list_it).*; it should hold 2 different agents$"):
+        with pytest.raises(
+            ValueError, match=r"^agents is (\[<|<list_it).*; it should hold 2 different agents$"
+        ):
             play_side_by_side(envs, wrong, 1, seed=0)
     for missing in ("act", "learn", "end_episode", "greedy"):
         lacking = type(
-            "Lacking", (), {name: None for name in ("act", "learn", "end_episode", "greedy") if name != missing}
+            "Lacking",
+            (),
+            {name: None for name in ("act", "learn", "end_episode", "greedy") if name != missing},
         )
-        with pytest.raises(ValueError, match=r"^agent is .*; it should have act, learn, end_episode, greedy, as an"):
+        with pytest.raises(
+            ValueError, match=r"^agent is .*; it should have act, learn, end_episode, greedy, as an"
+        ):
             play_side_by_side(envs, [one, lacking()], 1, seed=0)
     with pytest.raises(ValueError, match=r"^envs is "):
         play_side_by_side(Counting([1]), [one], 1, seed=0)
@@ -241,7 +263,8 @@ def test_what_cannot_be_played_is_refused_by_name():
         with pytest.raises(ValueError, match=rf"^episodes is {wrong}; "):
             play_side_by_side(envs, [one, other], wrong, seed=0)
     with pytest.raises(
-        ValueError, match=r"^envs has autoreset mode .*; it should start episodes in the next step or the"
+        ValueError,
+        match=r"^envs has autoreset mode .*; it should start episodes in the next step or the",
     ):
         play_side_by_side(vectorised(AutoresetMode.DISABLED), [one, other], 1, seed=0)
 
@@ -280,15 +303,26 @@ def test_a_last_state_that_is_no_number_is_the_environments_error(mode):
 def test_environments_may_write_their_states_into_one_array(mode):
     pairs = []
     for copy in (True, False):
-        envs = SyncVectorEnv([lambda one=one: Counting(one) for one in LENGTHS], autoreset_mode=mode, copy=copy)
-        agents = [Agent(lambda state: np.eye(50) * (1.0 + state[0] % 7), np.random.default_rng(i)) for i in range(2)]
-        pairs.append((play_side_by_side(envs, agents, 6, seed=5), [agent.theta for agent in agents]))
+        envs = SyncVectorEnv(
+            [lambda one=one: Counting(one) for one in LENGTHS], autoreset_mode=mode, copy=copy
+        )
+        agents = [
+            Agent(lambda state: np.eye(50) * (1.0 + state[0] % 7), np.random.default_rng(i))
+            for i in range(2)
+        ]
+        pairs.append(
+            (play_side_by_side(envs, agents, 6, seed=5), [agent.theta for agent in agents])
+        )
     assert pairs[0][0] == pairs[1][0]
     assert np.all(pairs[0][1])
     np.testing.assert_array_equal(pairs[0][1], pairs[1][1])
 
 
 def test_agents_have_no_more_actions_than_their_environments():
-    agents = [Agent(TileCoder([0.0], [1.0], 51, size=64), np.random.default_rng(i)) for i in range(2)]
-    with pytest.raises(ValueError, match=r"^agent has features for 51 actions; env has 50 of them$"):
+    agents = [
+        Agent(TileCoder([0.0], [1.0], 51, size=64), np.random.default_rng(i)) for i in range(2)
+    ]
+    with pytest.raises(
+        ValueError, match=r"^agent has features for 51 actions; env has 50 of them$"
+    ):
         play_side_by_side(vectorised(MODES[0]), agents, 1, seed=0)

@@ -22,7 +22,9 @@ def test_the_range_of_the_paper():
     [("step", NORMALS), ("episode", [1, 1, 1, -1, -1, 0.5, 0.5]), ("run", [1.0] * 7)],
 )
 def test_when_sigma_is_drawn(drawn, picked):
-    np.testing.assert_array_equal(dynamic(0.5, drawn=drawn).values(ENDS, NORMALS), 0.5 + 0.01 * np.array(picked))
+    np.testing.assert_array_equal(
+        dynamic(0.5, drawn=drawn).values(ENDS, NORMALS), 0.5 + 0.01 * np.array(picked)
+    )
 
 
 def test_fixed_ignores_the_draws():
@@ -49,7 +51,9 @@ def test_ramp_gives_each_mean_a_49th_of_the_run():
 
 
 def test_decay_counts_episodes_or_else_steps():
-    np.testing.assert_array_equal(Schedule(1.0, decay=0.5).means(ENDS), [1, 1, 1, 0.5, 0.5, 0.25, 0.25])
+    np.testing.assert_array_equal(
+        Schedule(1.0, decay=0.5).means(ENDS), [1, 1, 1, 0.5, 0.5, 0.25, 0.25]
+    )
     np.testing.assert_array_equal(Schedule(1.0, decay=0.5).means([False] * 3), [1, 0.5, 0.25])
 
 
@@ -90,7 +94,13 @@ def test_the_readings_keep_what_was_asked_for():
 
 
 def test_the_ends_of_the_interval_are_inside():
-    assert [Schedule(mean).outside([False]) for mean in (-0.1, 0.0, 0.5, 1.0, 1.1)] == [1.0, 0.0, 0.0, 0.0, 1.0]
+    assert [Schedule(mean).outside([False]) for mean in (-0.1, 0.0, 0.5, 1.0, 1.1)] == [
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+        1.0,
+    ]
 
 
 def test_ends_are_flags_and_the_generator_is_one():
@@ -120,7 +130,9 @@ def test_sigma_does_not_grow_by_decay():
             Schedule(0.5, decay=decay)
 
 
-@pytest.mark.parametrize(("draw", "free", "clipped"), [(6.0, 1.1, 1.0), (-6.0, -0.1, 0.0), (1.0, 0.6, 0.6)])
+@pytest.mark.parametrize(
+    ("draw", "free", "clipped"), [(6.0, 1.1, 1.0), (-6.0, -0.1, 0.0), (1.0, 0.6, 0.6)]
+)
 def test_one_draw_is_clipped_only_where_asked(draw, free, clipped):
     assert Schedule(0.5, noise=0.1).at(0.5, draw) == pytest.approx(free, abs=1e-15)
     assert Schedule(0.5, noise=0.1, clipped=True).at(0.5, draw) == pytest.approx(clipped, abs=1e-15)
@@ -128,7 +140,11 @@ def test_one_draw_is_clipped_only_where_asked(draw, free, clipped):
 
 def test_fields_become_plain_values_of_their_own_names():
     fields = SigmaFields(
-        sigma=np.float32(0.25), sigma_noise=1, sigma_drawn="run", sigma_clipped=np.True_, sigma_decay=np.float64(0.5)
+        sigma=np.float32(0.25),
+        sigma_noise=1,
+        sigma_drawn="run",
+        sigma_clipped=np.True_,
+        sigma_decay=np.float64(0.5),
     )
     fields.check_sigma(low=0.25, high=0.25)
     assert vars(fields) == {

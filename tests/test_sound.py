@@ -38,7 +38,9 @@ def test_a_state_is_finite_if_all_its_numbers_are(state, sound):
     assert _sound.finite(state) is sound
 
 
-@pytest.mark.parametrize("state", ["words", None, object(), [[1.0], [2.0, 3.0]], ("words", 1.0), {"a": NAN}])
+@pytest.mark.parametrize(
+    "state", ["words", None, object(), [[1.0], [2.0, 3.0]], ("words", 1.0), {"a": NAN}]
+)
 def test_what_is_no_number_is_not_looked_into(state):
     assert _sound.finite(state) is True
 
@@ -78,13 +80,23 @@ def test_the_compiler_is_handed_an_answer_for_each_type(monkeypatch):
     answer = made(types.float64)
     assert [answer(x) for x in (0.0, -3.5, INF, -INF, NAN)] == [True, True, False, False, False]
     rows = made(types.float64[:])
-    assert [bool(rows(np.array(x))) for x in ([], [1.0], [NAN], [0.0, INF])] == [True, True, False, False]
+    assert [bool(rows(np.array(x))) for x in ([], [1.0], [NAN], [0.0, INF])] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     for whole in (types.int64, types.int64[:], types.Tuple(()), types.unicode_type):
         assert made(whole)(NAN) is True  # nothing is looked at
     one = made(types.Tuple((types.float64,)))
     assert [one((0.5,)), one((NAN,)), one((0.5, NAN))] == [True, False, True]
     two = made(types.Tuple((types.float64, types.float64, types.float64)))
-    assert [two((0.5, 1.0, 2.0)), two((NAN, 1.0, 2.0)), two((0.5, NAN, 2.0)), two((0.5, 1.0, NAN))] == [
+    assert [
+        two((0.5, 1.0, 2.0)),
+        two((NAN, 1.0, 2.0)),
+        two((0.5, NAN, 2.0)),
+        two((0.5, 1.0, NAN)),
+    ] == [
         True,
         False,
         False,

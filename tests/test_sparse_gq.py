@@ -41,7 +41,10 @@ def run_both(steps, lam, gamma=0.9, sigma=0.3, alpha=0.01, beta=0.02, resets=0, 
         if resets and count % resets == 0:
             trace = np.zeros(P)
             learner.reset_trace()
-    errors = [np.abs(a - b).max() for a, b in ((learner.theta, theta), (learner.omega, omega), (learner.trace, trace))]
+    errors = [
+        np.abs(a - b).max()
+        for a, b in ((learner.theta, theta), (learner.omega, omega), (learner.trace, trace))
+    ]
     assert np.isfinite(theta).all()
     assert np.abs(theta - 1).max() > 0.01, "nothing was learnt, so nothing was compared"
     return max([worst, *errors]), repeats
@@ -80,7 +83,9 @@ def test_work_per_step_does_not_grow_with_the_number_of_weights():
     def work(p):
         rng, learner = np.random.default_rng(1), SparseGQ(np.zeros(p))
         for x, reward, x_next, mean in stream(rng, 4_000, p):
-            learner.step(x, reward, x_next, mean, sigma=0.5, lam=0.9, gamma=0.99, alpha=0.01, beta=0.01)
+            learner.step(
+                x, reward, x_next, mean, sigma=0.5, lam=0.9, gamma=0.99, alpha=0.01, beta=0.01
+            )
         return learner.work / 4_000
 
     small, large = work(1_000), work(100_000)
@@ -102,7 +107,12 @@ def test_work_per_step_does_not_grow_with_the_number_of_weights():
     ],
 )
 def test_bad_input_is_refused_by_name(change, word):
-    good = {"phi": ([0], [1.0]), "reward": 0.0, "phi_next": ([1], [1.0]), "phi_next_expected": ([1], [1.0])}
+    good = {
+        "phi": ([0], [1.0]),
+        "reward": 0.0,
+        "phi_next": ([1], [1.0]),
+        "phi_next_expected": ([1], [1.0]),
+    }
     settings = {"sigma": 0.5, "lam": 0.5, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
     with pytest.raises(ValueError, match=word):
         SparseGQ(np.zeros(P)).step(**(good | settings | change))
@@ -116,11 +126,21 @@ def test_a_bad_threshold_is_refused():
 def test_an_absent_next_feature_is_an_end():
     learner = SparseGQ([1.0, 2.0])
     none = ([], [])
-    assert learner.step(([1], [1.0]), 5.0, none, none, sigma=0.5, lam=0.5, gamma=1.0, alpha=0.1, beta=0.0) == 3.0
+    assert (
+        learner.step(
+            ([1], [1.0]), 5.0, none, none, sigma=0.5, lam=0.5, gamma=1.0, alpha=0.1, beta=0.0
+        )
+        == 3.0
+    )
 
 
 SETTINGS = {"sigma": 0.5, "lam": 0.5, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
-GOOD = {"phi": ([0], [1.0]), "reward": 0.0, "phi_next": ([1], [1.0]), "phi_next_expected": ([1], [1.0])}
+GOOD = {
+    "phi": ([0], [1.0]),
+    "reward": 0.0,
+    "phi_next": ([1], [1.0]),
+    "phi_next_expected": ([1], [1.0]),
+}
 
 
 @pytest.mark.parametrize("name", ["phi", "phi_next", "phi_next_expected"])
@@ -129,7 +149,10 @@ GOOD = {"phi": ([0], [1.0]), "reward": 0.0, "phi_next": ([1], [1.0]), "phi_next_
     [
         (3, r"is 3; it should be a pair: indices and values$"),
         ("ab", r"is 'ab'; it should be a pair: indices and values$"),
-        (([0], [1.0], [2.0]), r"is \(\[0\], \[1\.0\], \[2\.0\]\); it should be a pair: indices and values$"),
+        (
+            ([0], [1.0], [2.0]),
+            r"is \(\[0\], \[1\.0\], \[2\.0\]\); it should be a pair: indices and values$",
+        ),
         (([[0]], [1.0]), r"has indices \[\[0\]\]; they should be a list of whole numbers$"),
         ((0, [1.0]), r"has indices 0; they should be a list of whole numbers$"),
         (([0.5], [1.0]), r"has indices \[0\.5\]; they should be a list of whole numbers$"),
@@ -143,7 +166,9 @@ def test_features_are_refused_with_what_they_should_be(name, pair, message):
     learner = SparseGQ(np.zeros(P))
     with pytest.raises(ValueError, match=rf"^{name} {message}"):
         learner.step(**(GOOD | SETTINGS | {name: pair}))
-    learner.step(**(GOOD | SETTINGS | {name: ([63, 0], [1.0, 2.0])}))  # the first index and the last are there
+    learner.step(
+        **(GOOD | SETTINGS | {name: ([63, 0], [1.0, 2.0])})
+    )  # the first index and the last are there
 
 
 def test_numbers_and_beginnings_are_refused_by_name():
@@ -158,21 +183,36 @@ def test_numbers_and_beginnings_are_refused_by_name():
         with pytest.raises(ValueError, match=rf"^{name} is {bad}; it should be {span}$"):
             SparseGQ(np.zeros(P)).step(**(GOOD | SETTINGS | {name: bad}))
     for flush_below in (0.0, 1.5):
-        with pytest.raises(ValueError, match=rf"^flush_below is {flush_below}; it should be in \(0, 1\]$"):
+        with pytest.raises(
+            ValueError, match=rf"^flush_below is {flush_below}; it should be in \(0, 1\]$"
+        ):
             SparseGQ(np.zeros(P), flush_below)
-    with pytest.raises(ValueError, match=r"^theta has shape \(1, 2\); it should have shape \(any,\)$"):
+    with pytest.raises(
+        ValueError, match=r"^theta has shape \(1, 2\); it should have shape \(any,\)$"
+    ):
         SparseGQ([[0.0, 1.0]])
 
 
 def test_what_overflows_is_named():
     for change, name in (
         ({"phi": ([0], [1e200])}, "phi"),
-        ({"reward": 1e308, "phi_next": ([1], [1e308]), "phi_next_expected": ([1], [1e308]), "gamma": 1.0}, "reward"),
+        (
+            {
+                "reward": 1e308,
+                "phi_next": ([1], [1e308]),
+                "phi_next_expected": ([1], [1e308]),
+                "gamma": 1.0,
+            },
+            "reward",
+        ),
         ({"reward": 1e308, "alpha": 1e10}, "theta"),
         ({"reward": 1e308, "beta": 1e10}, "theta"),
     ):
         learner = SparseGQ(np.full(P, 2.0))
-        with np.errstate(all="ignore"), pytest.raises(ValueError, match=rf"^{name} overflows in this step"):
+        with (
+            np.errstate(all="ignore"),
+            pytest.raises(ValueError, match=rf"^{name} overflows in this step"),
+        ):
             learner.step(**(GOOD | SETTINGS | change))
 
 
@@ -182,7 +222,9 @@ def test_the_work_of_a_step_is_what_it_touches_and_what_a_flush_touches(flush_be
     learner = SparseGQ(np.zeros(4), flush_below)
     given = SETTINGS | {"lam": 0.5, "gamma": 1.0}
     for _ in range(2 if flushes else 1):
-        learner.step(([0, 1, 1], [1.0, 1.0, 1.0]), 1.0, ([2], [1.0]), ([2, 3, 0], [1.0, 1.0, 1.0]), **given)
+        learner.step(
+            ([0, 1, 1], [1.0, 1.0, 1.0]), 1.0, ([2], [1.0]), ([2, 3, 0], [1.0, 1.0, 1.0]), **given
+        )
     # 2·2 active of φ (one of them twice), one of φ' and three of the mean; a second flush has two entries to touch.
     assert learner.work == (8 if not flushes else 2 * 8 + 2)
 
@@ -190,8 +232,12 @@ def test_the_work_of_a_step_is_what_it_touches_and_what_a_flush_touches(flush_be
 def test_the_first_of_omega_is_kept_to_the_last_digits_however_small():
     """ω = βδφ after a step from nothing: as a sum of what is carried, terms of size one would swallow it."""
     learner = SparseGQ(np.zeros(4))
-    delta = learner.step(([0, 2], [1.0, 3.0]), 0.7, ([1], [1.0]), ([1], [1.0]), **(SETTINGS | {"beta": 1e-20}))
-    np.testing.assert_allclose(learner.omega, 1e-20 * delta * np.array([1.0, 0.0, 3.0, 0.0]), rtol=1e-14, atol=0.0)
+    delta = learner.step(
+        ([0, 2], [1.0, 3.0]), 0.7, ([1], [1.0]), ([1], [1.0]), **(SETTINGS | {"beta": 1e-20})
+    )
+    np.testing.assert_allclose(
+        learner.omega, 1e-20 * delta * np.array([1.0, 0.0, 3.0, 0.0]), rtol=1e-14, atol=0.0
+    )
 
 
 def test_a_threshold_does_not_change_what_is_learnt():

@@ -68,11 +68,17 @@ def block_baird(name):
     return problem, data["state_action_block_features"]["A_sigma_grid"]
 
 
-@pytest.mark.parametrize("case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}")
+@pytest.mark.parametrize(
+    "case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}"
+)
 def test_abscissas_of_the_two_state_example_are_the_reference(case):
     a = two_state(case["gamma"]).problem.A(case["sigma"], case["lambda"])
-    assert spectral_abscissa(a) == pytest.approx(max(v["re"] for v in case["eigenvalues"]), rel=1e-10)
-    assert numerical_abscissa(a) == pytest.approx(max(case["eigenvalues_of_symmetric_part"]), rel=1e-9)
+    assert spectral_abscissa(a) == pytest.approx(
+        max(v["re"] for v in case["eigenvalues"]), rel=1e-10
+    )
+    assert numerical_abscissa(a) == pytest.approx(
+        max(case["eigenvalues_of_symmetric_part"]), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.5, 0.84, 0.9, 0.95, 0.99, 0.999])
@@ -93,7 +99,10 @@ def test_claim_of_figure_2_continuing_chain_is_stable_for_every_sigma():
 
 def test_claim_of_figure_2_bootstrap_through_the_end_is_unstable_for_every_sigma():
     assert critical_sigma(two_state(0.99, "bootstrap").problem, 0.99).size == 0
-    assert phase_diagram(two_state(0.99, "bootstrap").problem, np.linspace(0, 1, 101), [0.99]).min() > 0.2
+    assert (
+        phase_diagram(two_state(0.99, "bootstrap").problem, np.linspace(0, 1, 101), [0.99]).min()
+        > 0.2
+    )
 
 
 def test_claim_of_figure_2_with_value_zero_at_the_end_every_sigma_lambda_gamma_is_stable():
@@ -105,7 +114,9 @@ def test_claim_of_figure_2_with_value_zero_at_the_end_every_sigma_lambda_gamma_i
 def test_every_crossing_is_found_when_there_are_many():
     """Diagonal entries (σ − c)·sign swap places: the abscissa max(σ − 0.7, 0.2 − σ) changes sign at 0.2 and 0.7."""
     low, high = np.diag([-0.7, 0.2]), np.diag([0.3, -0.8])
-    np.testing.assert_allclose(critical_sigma(Pencil(turned(low), turned(high)), 0.0), [0.2, 0.7], atol=1e-10)
+    np.testing.assert_allclose(
+        critical_sigma(Pencil(turned(low), turned(high)), 0.0), [0.2, 0.7], atol=1e-10
+    )
 
 
 def test_two_crossings_much_closer_than_the_grid_are_both_found():
@@ -139,28 +150,41 @@ def test_features_that_are_zero_have_no_crossings():
 
 
 def test_one_chain_means_no_crossing_for_any_sigma():
-    assert critical_sigma(random_problem(np.random.default_rng(1), 3, 2, 3, on_policy=True), 0.5).size == 0
+    assert (
+        critical_sigma(random_problem(np.random.default_rng(1), 3, 2, 3, on_policy=True), 0.5).size
+        == 0
+    )
 
 
 def test_a_touch_of_zero_is_not_a_change_of_sign():
-    assert critical_sigma(Pencil([[-1.0, 1.0], [0.0, -1.0]], [[-1.0, 0.0], [0.0, -0.5]]), 0.0).size == 0
+    assert (
+        critical_sigma(Pencil([[-1.0, 1.0], [0.0, -1.0]], [[-1.0, 0.0], [0.0, -0.5]]), 0.0).size
+        == 0
+    )
     assert critical_sigma(Pencil([[-1.0]], [[0.0]]), 0.0).size == 0  # ends at zero, never above
 
 
 def test_eigenvalues_that_are_zero_for_every_sigma_do_not_count():
     low, high = np.diag([-0.25, 0.0, -1.0]), np.diag([0.75, 0.0, -1.0])
-    np.testing.assert_allclose(critical_sigma(Pencil(turned(low, 3), turned(high, 3)), 0.0), [0.25], atol=1e-10)
+    np.testing.assert_allclose(
+        critical_sigma(Pencil(turned(low, 3), turned(high, 3)), 0.0), [0.25], atol=1e-10
+    )
     nilpotent = np.zeros((4, 4))
     nilpotent[0, 1] = 1.0  # a Jordan block of zeros beside the crossing
     low, high = nilpotent.copy(), nilpotent.copy()
     low[2:, 2:], high[2:, 2:] = np.diag([-0.25, -1.0]), np.diag([0.75, -1.0])
-    np.testing.assert_allclose(critical_sigma(Pencil(turned(low, 4), turned(high, 4)), 0.0), [0.25], atol=1e-8)
+    np.testing.assert_allclose(
+        critical_sigma(Pencil(turned(low, 4), turned(high, 4)), 0.0), [0.25], atol=1e-8
+    )
     assert critical_sigma(Pencil(np.zeros((2, 2)), np.zeros((2, 2))), 0.0).size == 0
 
 
 def test_a_null_vector_that_turns_with_sigma_does_not_count():
     """[[σ−½, 1, 0], [0, 0, σ], [0, 0, −1]] kills (1, ½−σ, 0) from the right and (0, 1, σ) from the left."""
-    low, slope = np.array([[-0.5, 1, 0], [0, 0, 0], [0, 0, -1.0]]), np.array([[1.0, 0, 0], [0, 0, 1], [0, 0, 0]])
+    low, slope = (
+        np.array([[-0.5, 1, 0], [0, 0, 0], [0, 0, -1.0]]),
+        np.array([[1.0, 0, 0], [0, 0, 1], [0, 0, 0]]),
+    )
     pencil = Pencil(turned(low, 5), turned(low + slope, 5))
     np.testing.assert_allclose(critical_sigma(pencil, 0.0), [0.5], atol=1e-8)
 
@@ -198,7 +222,9 @@ def test_random_problems_agree_with_a_dense_grid():
 def test_beyond_the_exact_order_the_grid_still_finds_a_crossing():
     low, high = -np.eye(30), -np.eye(30)
     low[0, 0], high[0, 0] = -0.4, 0.6
-    np.testing.assert_allclose(critical_sigma(Pencil(turned(low, 6), turned(high, 6)), 0.0), [0.4], atol=1e-9)
+    np.testing.assert_allclose(
+        critical_sigma(Pencil(turned(low, 6), turned(high, 6)), 0.0), [0.4], atol=1e-9
+    )
 
 
 def test_the_joint_matrix_is_the_mean_of_equations_25_and_26():
@@ -206,7 +232,9 @@ def test_the_joint_matrix_is_the_mean_of_equations_25_and_26():
     sigma, lam, eta = 0.4, 0.6, 3.0
     j = joint_matrix(problem, sigma, lam, eta)
     a, m = problem.A(sigma, lam), problem.M
-    np.testing.assert_allclose(j, np.block([[a, -(m + a.T)], [eta * a, -eta * m]]), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(
+        j, np.block([[a, -(m + a.T)], [eta * a, -eta * m]]), rtol=1e-10, atol=1e-13
+    )
     # det(J − sI) = det(s²I + s(ηM − A) + ηAAᵀ) up to sign, at an arbitrary s
     s = 0.37
     left = np.linalg.det(j - s * np.eye(4))
@@ -269,7 +297,9 @@ def test_no_peak_where_nothing_grows_and_none_where_nothing_decays():
         transient_peak([[0.5]])
 
 
-@pytest.mark.parametrize("call", [spectral_abscissa, numerical_abscissa, transient_peak, numerical_range])
+@pytest.mark.parametrize(
+    "call", [spectral_abscissa, numerical_abscissa, transient_peak, numerical_range]
+)
 def test_bad_matrices_are_named(call):
     with pytest.raises(ValueError, match="matrix has shape"):
         call([[1.0, 2.0]])
@@ -298,7 +328,11 @@ def test_zero_is_neither_hurwitz_nor_negative_definite():
 
 def test_arguments_are_named():
     problem, matrix = two_state(0.9).problem, [[-1.0, 9.0], [0.0, -2.0]]
-    for call, rest in ((critical_sigma, (0.5,)), (joint_matrix, (0.0, 0.5, 1.0)), (phase_diagram, ([0.0], [0.5]))):
+    for call, rest in (
+        (critical_sigma, (0.5,)),
+        (joint_matrix, (0.0, 0.5, 1.0)),
+        (phase_diagram, ([0.0], [0.5])),
+    ):
         with pytest.raises(ValueError, match=r"^problem is 3; it should be a LinearPrediction"):
             call(3, *rest)
     with pytest.raises(ValueError, match=r"^points is 1"):
@@ -339,12 +373,20 @@ def test_signs_change_where_values_leave_the_noise():
     points = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
     np.testing.assert_allclose(sign_changes(lambda x: x - 0.5, points, 1e-12), [0.5], rtol=1e-14)
     assert sign_changes(lambda x: abs(x), points, 1e-12).size == 0
-    assert sign_changes(lambda x: x, points, 2.0).size == 0  # all within the noise, its edge included
+    assert (
+        sign_changes(lambda x: x, points, 2.0).size == 0
+    )  # all within the noise, its edge included
     np.testing.assert_allclose(sign_changes(lambda x: x**3 - x, points, 0.1), [0.0], atol=1e-12)
-    np.testing.assert_allclose(sign_changes(np.sin, np.array([1.0, 4.0, 7.0]), 1e-9), [np.pi, 2 * np.pi], rtol=1e-15)
-    with pytest.raises(ValueError, match=r"^function is .+, which is NaN at -1\.0; it should be a number"):
+    np.testing.assert_allclose(
+        sign_changes(np.sin, np.array([1.0, 4.0, 7.0]), 1e-9), [np.pi, 2 * np.pi], rtol=1e-15
+    )
+    with pytest.raises(
+        ValueError, match=r"^function is .+, which is NaN at -1\.0; it should be a number"
+    ):
         sign_changes(lambda x: x if x < -1.5 else np.nan, points, 1e-12)
-    far = sign_changes(lambda x: x - 1.0, [-1e50, 1e50], 0.0)  # more halvings than brentq takes unless told
+    far = sign_changes(
+        lambda x: x - 1.0, [-1e50, 1e50], 0.0
+    )  # more halvings than brentq takes unless told
     np.testing.assert_allclose(far, [1.0], rtol=1e-14)
 
 
@@ -363,7 +405,9 @@ def test_a_faster_clock_moves_the_peak_and_leaves_its_size():
 
 
 def test_the_numerical_range_of_a_diagonal_matrix_runs_between_its_outermost_entries():
-    np.testing.assert_allclose(numerical_range(np.diag([1.0, 2.0, 4.0]), points=3), [4.0, 1.0, 4.0], atol=1e-12)
+    np.testing.assert_allclose(
+        numerical_range(np.diag([1.0, 2.0, 4.0]), points=3), [4.0, 1.0, 4.0], atol=1e-12
+    )
 
 
 @pytest.mark.slow
@@ -386,7 +430,9 @@ def test_roots_of_a_pencil_do_not_depend_on_its_scale():
 
 def spirals(*real_parts):
     """A matrix with a pair of complex eigenvalues for each real part."""
-    return block_diag(*(np.array([[part, 1.0 + k], [-1.0 - k, part]]) for k, part in enumerate(real_parts)))
+    return block_diag(
+        *(np.array([[part, 1.0 + k], [-1.0 - k, part]]) for k, part in enumerate(real_parts))
+    )
 
 
 @pytest.mark.parametrize(("pairs", "leaves", "returns"), [(12, 0.5, 0.501), (13, 0.3, 0.7)])
@@ -413,17 +459,25 @@ def test_beyond_the_exact_order_two_crossings_two_pieces_of_the_grid_apart_are_f
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_crossings_do_not_depend_on_the_scale_of_the_features(scale):
     base = two_state(0.9).problem
-    scaled = PredictionProblem(scale * base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
+    scaled = PredictionProblem(
+        scale * base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9
+    )
     np.testing.assert_allclose(critical_sigma(scaled, 0.0), [8 / 27], rtol=1e-9)
 
 
 def test_small_ratios_and_bad_grids():
     problem = two_state(0.9).problem
-    np.testing.assert_allclose(joint_matrix(problem, 0.0, 0.0, 0.5)[2:], 0.5 * joint_matrix(problem, 0.0, 0.0, 1.0)[2:])
-    with pytest.raises(ValueError, match=r"^lams is \[0\.5, 1\.5\]; every entry should be in \[0, 1\]"):
+    np.testing.assert_allclose(
+        joint_matrix(problem, 0.0, 0.0, 0.5)[2:], 0.5 * joint_matrix(problem, 0.0, 0.0, 1.0)[2:]
+    )
+    with pytest.raises(
+        ValueError, match=r"^lams is \[0\.5, 1\.5\]; every entry should be in \[0, 1\]"
+    ):
         phase_diagram(problem, [0.0], [0.5, 1.5])
 
 
 def test_a_matrix_that_is_not_square_is_refused_with_the_shape_it_should_have():
-    with pytest.raises(ValueError, match=r"^matrix has shape \(2, 3\); it should have shape \(2, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"^matrix has shape \(2, 3\); it should have shape \(2, 2\)"
+    ):
         spectral_abscissa(np.ones((2, 3)))

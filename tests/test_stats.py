@@ -71,7 +71,9 @@ class TestBootstrapInterval:
         sample = rng.normal(5.0, 2.0, size=2000)
         exact = student_interval(sample.mean(), sample.var(ddof=1), sample.size)
         for method in ("percentile", "BCa"):
-            np.testing.assert_allclose(bootstrap_interval(sample, rng, method=method), exact, atol=0.01)
+            np.testing.assert_allclose(
+                bootstrap_interval(sample, rng, method=method), exact, atol=0.01
+            )
 
     def test_curves_get_one_interval_per_episode(self, rng):
         runs = rng.normal(size=(25, 4)) + np.arange(4)
@@ -79,7 +81,9 @@ class TestBootstrapInterval:
         assert low.shape == high.shape == (4,)
         assert np.all((low < runs.mean(axis=0)) & (runs.mean(axis=0) < high))
         turned = bootstrap_interval(runs.T, np.random.default_rng(3), resamples=300, axis=-1)
-        np.testing.assert_array_equal(turned, bootstrap_interval(runs, np.random.default_rng(3), resamples=300))
+        np.testing.assert_array_equal(
+            turned, bootstrap_interval(runs, np.random.default_rng(3), resamples=300)
+        )
 
     def test_the_generator_decides_every_bit(self):
         first, second = (bootstrap_interval(SPATIAL_A, np.random.default_rng(9)) for _ in range(2))
@@ -113,14 +117,21 @@ class TestBootstrapInterval:
     def test_the_method_may_be_written_in_any_case(self):
         for method in ("BCa", "percentile", "basic"):
             spellings = {method, method.lower(), method.upper()}
-            calls = {bootstrap_interval(SPATIAL_A, np.random.default_rng(4), method=m, resamples=99) for m in spellings}
+            calls = {
+                bootstrap_interval(SPATIAL_A, np.random.default_rng(4), method=m, resamples=99)
+                for m in spellings
+            }
             assert len(calls) == 1
 
     def test_many_axes_are_those_of_the_single_settings(self, rng):
         runs = rng.normal(size=(12, 2, 3))
         runs[:, 1, 0] = 7.0
-        low, high = bootstrap_interval(runs, np.random.default_rng(5), resamples=200, method="percentile")
-        flat = bootstrap_interval(runs.reshape(12, 6), np.random.default_rng(5), resamples=200, method="percentile")
+        low, high = bootstrap_interval(
+            runs, np.random.default_rng(5), resamples=200, method="percentile"
+        )
+        flat = bootstrap_interval(
+            runs.reshape(12, 6), np.random.default_rng(5), resamples=200, method="percentile"
+        )
         np.testing.assert_array_equal((low.ravel(), high.ravel()), flat)
         assert low[1, 0] == high[1, 0] == 7.0
         assert ((low < high) == [[True] * 3, [False, True, True]]).all()
@@ -132,14 +143,19 @@ class TestBootstrapInterval:
 
         def interval(statistic):
             options = {"confidence": 0.6, "resamples": 8, "method": method}
-            return bootstrap_interval(SPATIAL_A, np.random.default_rng(3), statistic=statistic, **options)
+            return bootstrap_interval(
+                SPATIAL_A, np.random.default_rng(3), statistic=statistic, **options
+            )
 
         expected = interval(lambda runs, axis=-1: above(runs, axis).astype(float))
-        assert expected.low % 1 or expected.high % 1  # between two counts, so that cutting to integers would be seen
+        assert (
+            expected.low % 1 or expected.high % 1
+        )  # between two counts, so that cutting to integers would be seen
         assert interval(above) == interval(lambda runs: int(above(runs))) == expected
 
     @pytest.mark.parametrize(
-        ("kind", "words"), [(UserWarning, "rough"), (RuntimeWarning, "rough"), (UserWarning, "invalid value")]
+        ("kind", "words"),
+        [(UserWarning, "rough"), (RuntimeWarning, "rough"), (UserWarning, "invalid value")],
     )
     def test_warnings_of_a_statistic_are_not_swallowed(self, rng, kind, words):
         def mean(runs, axis=-1):
@@ -151,7 +167,9 @@ class TestBootstrapInterval:
             bootstrap_interval(SPATIAL_A, rng, statistic=mean, resamples=20)
 
     def test_statistic_without_axis(self, rng):
-        interval = bootstrap_interval(SPATIAL_A, rng, statistic=lambda x: float(np.median(x)), resamples=200)
+        interval = bootstrap_interval(
+            SPATIAL_A, rng, statistic=lambda x: float(np.median(x)), resamples=200
+        )
         assert interval.low < np.median(SPATIAL_A) < interval.high
 
     @pytest.mark.filterwarnings("error")
@@ -159,7 +177,9 @@ class TestBootstrapInterval:
         tied = [0.0, 0.0, 0.0, 1.0, 2.0]
         with pytest.raises(ValueError, match=r"^method is 'BCa'"):
             bootstrap_interval(tied, rng, statistic=np.min)
-        assert bootstrap_interval(tied, rng, statistic=np.min, method="percentile") == Interval(0.0, 0.0)
+        assert bootstrap_interval(tied, rng, statistic=np.min, method="percentile") == Interval(
+            0.0, 0.0
+        )
 
     @pytest.mark.parametrize(
         ("arguments", "name"),
@@ -185,7 +205,11 @@ class TestBootstrapInterval:
         # 1,000 samples of 40 normals: nominal 0.95; the standard error of the estimate is 0.007.
         samples = rng.normal(size=(40, 1000))
         for method in ("percentile", "BCa"):
-            assert 0.92 < covered(bootstrap_interval(samples, rng, method=method, resamples=499), 0.0) < 0.97
+            assert (
+                0.92
+                < covered(bootstrap_interval(samples, rng, method=method, resamples=499), 0.0)
+                < 0.97
+            )
 
     @pytest.mark.thorough
     @pytest.mark.parametrize("method", ["percentile", "BCa"])
@@ -205,8 +229,12 @@ class TestBootstrapInterval:
 
     @pytest.mark.thorough
     def test_coverage_of_a_variance_is_good_for_normals_and_poor_for_skewed_scores(self, rng):
-        normal = bootstrap_interval(rng.normal(size=(100, 4000)), rng, statistic=np.var, resamples=999)
-        skewed = bootstrap_interval(rng.exponential(size=(100, 4000)), rng, statistic=np.var, resamples=999)
+        normal = bootstrap_interval(
+            rng.normal(size=(100, 4000)), rng, statistic=np.var, resamples=999
+        )
+        skewed = bootstrap_interval(
+            rng.exponential(size=(100, 4000)), rng, statistic=np.var, resamples=999
+        )
         assert 0.92 < covered(normal, 1.0) < 0.97
         assert 0.85 < covered(skewed, 1.0) < 0.92
 
@@ -238,12 +266,17 @@ class TestStudentInterval:
 
 
 class TestToleranceInterval:
-    @pytest.mark.parametrize(("coverage", "confidence", "runs"), [(0.95, 0.95, 93), (0.9, 0.95, 46), (0.9, 0.9, 38)])
+    @pytest.mark.parametrize(
+        ("coverage", "confidence", "runs"), [(0.95, 0.95, 93), (0.9, 0.95, 46), (0.9, 0.9, 38)]
+    )
     def test_sample_sizes_of_wilks(self, coverage, confidence, runs):
         sample = np.arange(float(runs))
         assert tolerance_interval(sample, coverage, confidence) == Interval(0.0, runs - 1.0)
         asked = f"for coverage {coverage:g} with confidence {confidence:g}"
-        with pytest.raises(ValueError, match=f"^sample holds {runs - 1} runs; it should hold at least {runs} {asked}$"):
+        with pytest.raises(
+            ValueError,
+            match=f"^sample holds {runs - 1} runs; it should hold at least {runs} {asked}$",
+        ):
             tolerance_interval(sample[:-1], coverage, confidence)
 
     def test_a_level_that_is_hit_exactly_is_enough(self):
@@ -262,7 +295,9 @@ class TestToleranceInterval:
         # 2r runs left out are allowed as long as at least 2r of n fall outside with the wanted probability.
         allowed = [m for m in range(runs) if stats.binom.sf(m - 1, runs, 0.1) >= 0.95]
         rank = max(allowed) // 2
-        assert tolerance_interval(np.arange(1.0, runs + 1)) == Interval(float(rank), float(runs + 1 - rank))
+        assert tolerance_interval(np.arange(1.0, runs + 1)) == Interval(
+            float(rank), float(runs + 1 - rank)
+        )
 
     def test_order_and_axis_do_not_matter(self, rng):
         runs = rng.normal(size=(3, 100))
@@ -281,7 +316,11 @@ class TestToleranceInterval:
 
     @pytest.mark.parametrize(
         ("arguments", "name"),
-        [({"coverage": 1.0}, "coverage"), ({"confidence": 0.0}, "confidence"), ({"sample": [nan] * 99}, "sample")],
+        [
+            ({"coverage": 1.0}, "coverage"),
+            ({"confidence": 0.0}, "confidence"),
+            ({"sample": [nan] * 99}, "sample"),
+        ],
     )
     def test_refusals_name_the_argument(self, arguments, name):
         with pytest.raises(ValueError, match=f"^{name} "):
@@ -309,7 +348,9 @@ class TestPairedDifference:
         expected = bootstrap_interval(x - y, np.random.default_rng(5), resamples=800)
         result = paired_difference(x, y, np.random.default_rng(5), resamples=800)
         assert result.interval == expected
-        assert paired_difference(x, y, np.random.default_rng(5), resamples=800, method="BCa") == result
+        assert (
+            paired_difference(x, y, np.random.default_rng(5), resamples=800, method="BCa") == result
+        )
         student = paired_difference(x, y, rng, method="student")
         assert student == paired_difference(x, y)
 
@@ -324,13 +365,24 @@ class TestPairedDifference:
         # Deviations of x are -1, 0, 1, of y -3, -1, 4 and of x - y 2, 1, -3: variances 1, 13 and 7.
         x, y = np.array([1.0, 2.0, 3.0]), np.array([0.0, 2.0, 7.0])
         for scale in (1.0, 1e-3, 1e3):
-            assert paired_difference(scale * x, scale * y).variance_ratio == pytest.approx(7 / 14, rel=1e-12)
+            assert paired_difference(scale * x, scale * y).variance_ratio == pytest.approx(
+                7 / 14, rel=1e-12
+            )
         assert np.isnan(paired_difference([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]).variance_ratio)
 
     def test_zero_differences_keep_their_ranks(self):
-        x, y = np.array([1.0, 5.0, 3.0, 8.0, 4.0, 9.0, 2.0]), np.array([1.0, 3.0, 3.0, 5.0, 8.0, 4.0, 1.0])
-        pratt, wilcox = (stats.wilcoxon(x - y, zero_method=zeros).pvalue for zeros in ("pratt", "wilcox"))
-        assert paired_difference(x, y).p_signed_rank == pytest.approx(pratt, rel=1e-12) != pytest.approx(wilcox)
+        x, y = (
+            np.array([1.0, 5.0, 3.0, 8.0, 4.0, 9.0, 2.0]),
+            np.array([1.0, 3.0, 3.0, 5.0, 8.0, 4.0, 1.0]),
+        )
+        pratt, wilcox = (
+            stats.wilcoxon(x - y, zero_method=zeros).pvalue for zeros in ("pratt", "wilcox")
+        )
+        assert (
+            paired_difference(x, y).p_signed_rank
+            == pytest.approx(pratt, rel=1e-12)
+            != pytest.approx(wilcox)
+        )
 
     def test_sign_is_first_minus_second(self):
         lower, higher = [0.7, -1.6, -0.2, 3.4], [1.9, 0.8, 0.1, 4.4]
@@ -349,11 +401,19 @@ class TestPairedDifference:
 
     def test_settings_that_agree_in_every_run(self):
         same = paired_difference([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
-        assert (same.mean, same.low, same.high, same.p_value, same.p_signed_rank) == (0.0, 0.0, 0.0, 1.0, 1.0)
+        assert (same.mean, same.low, same.high, same.p_value, same.p_signed_rank) == (
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+            1.0,
+        )
         shifted = paired_difference([2.0, 3.0, 4.0], [1.0, 2.0, 3.0])
         assert (shifted.mean, shifted.low, shifted.high, shifted.p_value) == (1.0, 1.0, 1.0, 0.0)
 
-    @pytest.mark.parametrize(("pairs", "error"), [(300, 0.04), pytest.param(3000, 0.015, marks=pytest.mark.thorough)])
+    @pytest.mark.parametrize(
+        ("pairs", "error"), [(300, 0.04), pytest.param(3000, 0.015, marks=pytest.mark.thorough)]
+    )
     def test_level_of_the_tests_and_coverage_of_the_interval(self, rng, pairs, error):
         x, y = rng.normal(size=(2, pairs, 15))
         results = [paired_difference(a, b) for a, b in zip(x, y, strict=True)]
@@ -393,7 +453,9 @@ class TestProbabilityOfImprovement:
     @pytest.mark.parametrize("lower_is_better", [True, False])
     def test_is_the_mann_whitney_statistic(self, rng, lower_is_better):
         x, y = rng.integers(0, 6, size=17).astype(float), rng.integers(1, 8, size=11).astype(float)
-        result = probability_of_improvement(x, y, rng, lower_is_better=lower_is_better, resamples=200)
+        result = probability_of_improvement(
+            x, y, rng, lower_is_better=lower_is_better, resamples=200
+        )
         wins = x[:, None] < y if lower_is_better else x[:, None] > y
         assert result.probability == pytest.approx(np.mean(wins + 0.5 * (x[:, None] == y)))
         statistic = stats.mannwhitneyu(*((y, x) if lower_is_better else (x, y))).statistic
@@ -405,7 +467,11 @@ class TestProbabilityOfImprovement:
         assert probability_of_improvement(x, y, rng, paired=True).probability == 3.5 / 4
         assert probability_of_improvement(x, y, rng).probability == pytest.approx(9.5 / 16)
         # Pairs stay together when they are resampled: a setting that wins every pair always does.
-        assert probability_of_improvement(x, x + 0.5, rng, paired=True, resamples=99) == (1.0, 1.0, 1.0)
+        assert probability_of_improvement(x, x + 0.5, rng, paired=True, resamples=99) == (
+            1.0,
+            1.0,
+            1.0,
+        )
 
     def test_extremes(self, rng):
         assert probability_of_improvement([1.0, 2.0], [3.0, 4.0], rng) == (1.0, 1.0, 1.0)
@@ -416,7 +482,9 @@ class TestProbabilityOfImprovement:
         # X ~ N(0, 1) and Y ~ N(1, 1): P(X < Y) = Phi(1 / sqrt 2).
         truth = stats.norm.cdf(1 / sqrt(2))
         results = [
-            probability_of_improvement(rng.normal(size=runs), rng.normal(1.0, size=runs), rng, resamples=299)
+            probability_of_improvement(
+                rng.normal(size=runs), rng.normal(1.0, size=runs), rng, resamples=299
+            )
             for _ in range(200)
         ]
         assert np.mean([r.low <= truth <= r.high for r in results]) == pytest.approx(0.94, abs=0.04)
@@ -440,7 +508,9 @@ class TestPerformanceProfile:
         assert profile.share[-1] == 1.0
 
     def test_returns_go_the_other_way_and_thresholds_count_as_reached(self):
-        assert performance_profile([-3.0, -2.0, -1.0, -1.0], [-2.0], lower_is_better=False).share == [0.75]
+        assert performance_profile(
+            [-3.0, -2.0, -1.0, -1.0], [-2.0], lower_is_better=False
+        ).share == [0.75]
         assert performance_profile([3.0, 2.0, 1.0, 1.0], [2.0]).share == [0.75]
 
     def test_diverged_runs_count_as_never(self):
@@ -467,7 +537,9 @@ class TestPerformanceProfile:
 
     def test_scores_and_thresholds_of_any_size_are_compared_as_they_are(self):
         assert performance_profile([1.7e308], [1e308, 1.7e308]).share.tolist() == [0.0, 1.0]
-        assert performance_profile([1e308], [1e308, 1.7e308], lower_is_better=False).share.tolist() == [1.0, 0.0]
+        assert performance_profile(
+            [1e308], [1e308, 1.7e308], lower_is_better=False
+        ).share.tolist() == [1.0, 0.0]
 
     def test_refusals_name_the_argument(self):
         with pytest.raises(ValueError, match=r"^scores "):
@@ -485,7 +557,9 @@ class TestHolm:
     def test_is_the_closure_of_bonferroni(self, rng):
         p = rng.random(6) ** 3
         for index in range(6):
-            families = [s for size in range(1, 7) for s in combinations(range(6), size) if index in s]
+            families = [
+                s for size in range(1, 7) for s in combinations(range(6), size) if index in s
+            ]
             expected = max(min(1.0, len(s) * min(p[list(s)])) for s in families)
             assert holm(p)[index] == pytest.approx(expected)
 
@@ -519,7 +593,11 @@ class TestCaseCounts:
         assert case_counts(scores, 5.5, 2.5, lower_is_better=False) == (1, 3, 2)
 
     def test_ends_in_the_array(self):
-        assert case_counts([4.5, 1.0, 2.0, 3.0, 9.0, 2.5]) == case_counts([1.0, 2.0, 3.0, 9.0], 4.5, 2.5) == (2, 1, 1)
+        assert (
+            case_counts([4.5, 1.0, 2.0, 3.0, 9.0, 2.5])
+            == case_counts([1.0, 2.0, 3.0, 9.0], 4.5, 2.5)
+            == (2, 1, 1)
+        )
 
     def test_ties_with_an_end_are_case_two(self):
         assert case_counts([2.0, 4.0, 3.0], 2.0, 4.0) == (0, 3, 0)
@@ -579,13 +657,17 @@ class TestCaseNull:
             assert null.joint_pmf(*counts) == pytest.approx(times / len(orders), rel=1e-12)
         for case in range(3):
             for count in range(n + 1):
-                exact = sum(times for counts, times in tally.items() if counts[case] == count) / len(orders)
+                exact = sum(
+                    times for counts, times in tally.items() if counts[case] == count
+                ) / len(orders)
                 assert null.pmf(count) == pytest.approx(exact, rel=1e-12)
 
     @pytest.mark.parametrize("n", [1, 7, 49])
     def test_closed_forms(self, n):
         null, pairs = case_null(n), comb(n + 2, 2)
-        np.testing.assert_allclose(null.pmf(null.support), (n - null.support + 1) / pairs, rtol=1e-12)
+        np.testing.assert_allclose(
+            null.pmf(null.support), (n - null.support + 1) / pairs, rtol=1e-12
+        )
         assert null.mean == pytest.approx(null.support @ null.probabilities)
         assert null.variance == pytest.approx((null.support - null.mean) ** 2 @ null.probabilities)
         for count in range(n + 1):
@@ -680,7 +762,9 @@ class TestGrim:
         assert grim(50, 250, decimals=0) == {250: (124, 125, 126)}
         assert grim(0.0, [3]) == {3: (0,)}
         assert grim(100.0, np.array([3])) == {3: (3,)}
-        assert grim(100.0, 2000, rounding="down") == {2000: (2000,)}  # though 2001 of 2000 would be cut to 100.0
+        assert grim(100.0, 2000, rounding="down") == {
+            2000: (2000,)
+        }  # though 2001 of 2000 would be cut to 100.0
 
     def test_only_numerators_near_the_printed_number_are_looked_at(self, monkeypatch):
         seen = []
@@ -691,7 +775,11 @@ class TestGrim:
 
         monkeypatch.setitem(_CONVENTIONS, "half-even", rounded)
         assert grim(20.4, 3000, rounding="half-even") == {3000: (611, 612, 613)}
-        assert (min(seen), max(seen), len(seen)) == (203, 205, 7)  # in last digits, from 609/3000 to 615/3000
+        assert (min(seen), max(seen), len(seen)) == (
+            203,
+            205,
+            7,
+        )  # in last digits, from 609/3000 to 615/3000
 
     def test_a_float_is_read_as_the_decimal_it_shows(self):
         assert grim(0.1 + 0.2, 1000, decimals=17) == {}
@@ -734,7 +822,11 @@ class TestGrim:
     def test_a_remainder_may_be_the_first_cell_nothing_or_all(self):
         assert grim_counts([8.1, 53.1, 38.8], 49, remainder=0) == ((4, 26, 19),)
         assert grim_counts([33.33, 66.67], 3, 2, remainder=1) == ((1, 2),)
-        assert grim_counts([0.0, 100.0], 5, remainder=0) == grim_counts([0.0, 100.0], 5, remainder=1) == ((0, 5),)
+        assert (
+            grim_counts([0.0, 100.0], 5, remainder=0)
+            == grim_counts([0.0, 100.0], 5, remainder=1)
+            == ((0, 5),)
+        )
 
 
 def test_the_default_level_is_95_percent(rng):
@@ -743,7 +835,15 @@ def test_the_default_level_is_95_percent(rng):
     assert student_interval(1.0, 2.0, 5) == student_interval(1.0, 2.0, 5, confidence=0.95)
     assert tolerance_interval(runs) == tolerance_interval(runs, 0.9, 0.95)
     levels = ({}, {"confidence": 0.95})
-    assert len({bootstrap_interval(runs, np.random.default_rng(1), resamples=99, **level) for level in levels}) == 1
+    assert (
+        len(
+            {
+                bootstrap_interval(runs, np.random.default_rng(1), resamples=99, **level)
+                for level in levels
+            }
+        )
+        == 1
+    )
 
 
 def test_the_default_number_of_resamples_is_9999(rng):
@@ -763,7 +863,9 @@ def test_variance_from_sums_is_the_sample_variance_without_cancellation():
     assert variance == pytest.approx(x.var(axis=0, ddof=1), rel=1e-12)
     fourth = ((x - x.mean(axis=0)) ** 4).mean(axis=0)
     error = np.sqrt((fourth - x.var(axis=0) ** 2 * 297 / 299) / 300)
-    assert np.log(high / variance) == pytest.approx(stats.t.ppf(0.975, 299) * error / variance, rel=1e-9)
+    assert np.log(high / variance) == pytest.approx(
+        stats.t.ppf(0.975, 299) * error / variance, rel=1e-9
+    )
     assert np.log(variance / low) == pytest.approx(np.log(high / variance), rel=1e-9)
 
 
@@ -782,17 +884,25 @@ def test_variance_of_equal_runs_is_zero(score):
 
 def test_equal_runs_that_are_no_integers_have_a_variance_of_rounding():
     for score in (0.1, 12345.678, 1e10 / 3):
-        variance, low, high = variance_interval([float((np.full(7, score) ** k).sum()) for k in (1, 2, 3, 4)], 7)
+        variance, low, high = variance_interval(
+            [float((np.full(7, score) ** k).sum()) for k in (1, 2, 3, 4)], 7
+        )
         assert 0 <= low <= variance <= high
         assert variance < 1e-12 * score**2
 
 
 def test_sums_beyond_64_bits_are_exact_too():
     # The last sum of each is above 2**63; numpy would turn the first four, which have both signs, into floats.
-    for scores in ([-36000 - k**2 for k in range(7)], [10**6 + k for k in range(7)], [-(10**7) - k for k in range(7)]):
+    for scores in (
+        [-36000 - k**2 for k in range(7)],
+        [10**6 + k for k in range(7)],
+        [-(10**7) - k for k in range(7)],
+    ):
         ends = variance_interval([sum(score**k for score in scores) for k in (1, 2, 3, 4)], 7)
         near = [score - scores[0] for score in scores]
-        assert ends == pytest.approx(variance_interval([sum(x**k for x in near) for k in (1, 2, 3, 4)], 7), rel=1e-14)
+        assert ends == pytest.approx(
+            variance_interval([sum(x**k for x in near) for k in (1, 2, 3, 4)], 7), rel=1e-14
+        )
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -802,7 +912,9 @@ def test_the_tolerance_for_rounding_in_sums_is_one_part_in_a_billion(scale):
         for sums in ([1e3 * (1 + error), 1e3, 1e3, 1e3], [0.0, 1e3, 0.0, 1e6 * (1 + error)]):
             yield np.array(sums) * scale ** np.array([1, 2, 3, 4])
 
-    assert [variance_interval(sums, 1000)[0] for sums in spoilt(1e-11)] == pytest.approx([0.0, scale**2 * 1000 / 999])
+    assert [variance_interval(sums, 1000)[0] for sums in spoilt(1e-11)] == pytest.approx(
+        [0.0, scale**2 * 1000 / 999]
+    )
     for sums in spoilt(1e-7):
         with pytest.raises(ValueError, match=r"; no sample of 1000 runs has such sums of powers"):
             variance_interval(sums, 1000)
@@ -819,10 +931,19 @@ def test_impossible_sums_of_powers_are_refused():
     sums = [float((x**k).sum()) for k in (1, 2, 3, 4)]
     assert variance_interval(sums, 5)[0] == pytest.approx(x.var(ddof=1))
     # A negative variance, and a fourth moment that five runs cannot have.
-    for spoilt in ([100.0, *sums[1:]], [1e90, *sums[1:]], [10**90, 130, 1100, 10354], [*sums[:3], 1e9]):
-        with pytest.raises(ValueError, match=r"^sums is \[.*; no sample of 5 runs has such sums of powers"):
+    for spoilt in (
+        [100.0, *sums[1:]],
+        [1e90, *sums[1:]],
+        [10**90, 130, 1100, 10354],
+        [*sums[:3], 1e9],
+    ):
+        with pytest.raises(
+            ValueError, match=r"^sums is \[.*; no sample of 5 runs has such sums of powers"
+        ):
             variance_interval(spoilt, 5)
-    with pytest.raises(ValueError, match=r"^sums is \[.*1e\+120\]; it should hold finite sums of powers"):
+    with pytest.raises(
+        ValueError, match=r"^sums is \[.*1e\+120\]; it should hold finite sums of powers"
+    ):
         variance_interval([*sums[:3], 1e120], 5)
     wider, narrower = (variance_interval(sums, 5, confidence=level) for level in (0.99, 0.5))
     assert wider[1] < narrower[1] < narrower[0] < narrower[2] < wider[2]
@@ -840,17 +961,24 @@ def test_the_interval_of_a_variance_scales_with_the_scores():
 
 def test_the_bootstrap_of_small_numbers_is_that_of_large_ones():
     x = np.random.default_rng(1).random(30)
-    small, large = (bootstrap_interval(s * x, np.random.default_rng(2), resamples=500) for s in (0.1, 10.0))
+    small, large = (
+        bootstrap_interval(s * x, np.random.default_rng(2), resamples=500) for s in (0.1, 10.0)
+    )
     assert small.low < small.high
     np.testing.assert_allclose(np.array(large), 100 * np.array(small))
 
 
 @pytest.mark.parametrize(
-    ("count", "coverage", "confidence"), [(10, 0.2, 0.5), (11, 0.1, 0.6), (20, 0.5, 0.9), (9, 0.05, 0.5)]
+    ("count", "coverage", "confidence"),
+    [(10, 0.2, 0.5), (11, 0.1, 0.6), (20, 0.5, 0.9), (9, 0.05, 0.5)],
 )
 def test_tolerance_takes_the_innermost_runs_that_will_do(count, coverage, confidence):
     runs = np.arange(1.0, count + 1)
-    ranks = [r for r in range(1, count // 2 + 1) if stats.beta.sf(coverage, count - 2 * r + 1, 2 * r) >= confidence]
+    ranks = [
+        r
+        for r in range(1, count // 2 + 1)
+        if stats.beta.sf(coverage, count - 2 * r + 1, 2 * r) >= confidence
+    ]
     low, high = tolerance_interval(runs, coverage=coverage, confidence=confidence)
     assert (low, high) == (max(ranks), count + 1 - max(ranks))
 
@@ -859,7 +987,9 @@ class TestBounded:
     @pytest.mark.parametrize("failures", [0, 1, 7, 30])
     def test_for_two_values_it_is_the_interval_of_clopper_and_pearson(self, failures):
         runs = np.repeat([0.0, 1.0], [30 - failures, failures])
-        low, high = bounded_interval(runs, np.random.default_rng(1), low=0.0, high=1.0, resamples=200_000)
+        low, high = bounded_interval(
+            runs, np.random.default_rng(1), low=0.0, high=1.0, resamples=200_000
+        )
         exact = stats.binomtest(failures, 30).proportion_ci(0.95, method="exact")
         assert abs(low - exact.low) < 0.003
         assert abs(high - exact.high) < 0.003
@@ -867,7 +997,9 @@ class TestBounded:
     def test_it_moves_with_the_scale_and_takes_every_axis_by_itself(self):
         runs = np.random.default_rng(2).uniform(size=(40, 3))
         unit = bounded_interval(runs, np.random.default_rng(3), low=0.0, high=1.0)
-        scaled = bounded_interval(10 - 4 * runs.T, np.random.default_rng(3), low=6.0, high=10.0, axis=1)
+        scaled = bounded_interval(
+            10 - 4 * runs.T, np.random.default_rng(3), low=6.0, high=10.0, axis=1
+        )
         np.testing.assert_allclose(scaled.low, 10 - 4 * unit.high, rtol=1e-12)
         np.testing.assert_allclose(scaled.high, 10 - 4 * unit.low, rtol=1e-12)
         alone = bounded_interval(runs[:, 1], np.random.default_rng(3), low=0.0, high=1.0)
@@ -932,7 +1064,9 @@ class TestRanksAndSigns:
     def test_signed_ranks_are_those_of_scipy(self, rng):
         first, second = rng.normal(size=(2, 3, 60))
         pairs = zip(first, second, strict=True)
-        want = [stats.wilcoxon(x, y, alternative="less", method="asymptotic").pvalue for x, y in pairs]
+        want = [
+            stats.wilcoxon(x, y, alternative="less", method="asymptotic").pvalue for x, y in pairs
+        ]
         np.testing.assert_allclose(signed_rank_p_values(first, second), want, rtol=1e-12)
 
     def test_signs_are_a_binomial_test(self, rng):
@@ -961,9 +1095,17 @@ class TestRanksAndSigns:
     @pytest.mark.parametrize("test", ["t", "signed rank", "sign"])
     def test_better_than_both_is_the_larger_of_two(self, rng, test):
         zero, one, middle = rng.normal([[1.0], [0.3], [0.0]], 1.0, (3, 50))
-        one_sided = {"t": paired_p_values, "signed rank": signed_rank_p_values, "sign": sign_p_values}[test]
+        one_sided = {
+            "t": paired_p_values,
+            "signed rank": signed_rank_p_values,
+            "sign": sign_p_values,
+        }[test]
         want = max(float(one_sided(middle, end)) for end in (zero, one))
-        assert float(better_than_both(middle, zero, one, test=test)) == want > float(one_sided(middle, zero))
+        assert (
+            float(better_than_both(middle, zero, one, test=test))
+            == want
+            > float(one_sided(middle, zero))
+        )
 
     def test_level_where_the_middle_is_no_better_than_one_end(self, rng):
         """An intersection-union test errs least often; with one end far away it errs as often as its level says."""
@@ -982,7 +1124,10 @@ class TestRanksAndSigns:
             (lambda: better_than_both([1.0], [1.0], [1.0], test="z"), "test is 'z'"),
             (lambda: better_than_both([1.0], [1.0], [1.0]), "middle is"),
             (lambda: better_than_both([1.0, 2.0], [1.0, np.inf], [1.0, 2.0]), "at_zero is"),
-            (lambda: better_than_both([1.0, 2.0], [1.0, 2.0], [1.0, nan], test="sign"), "at_one is"),
+            (
+                lambda: better_than_both([1.0, 2.0], [1.0, 2.0], [1.0, nan], test="sign"),
+                "at_one is",
+            ),
             (lambda: better_than_both([1.0, 2.0], [1.0, 2.0], [1.0, 2.0, 3.0]), "at_one has shape"),
         ],
     )

@@ -42,8 +42,14 @@ REFUSALS = {
         ("scores is 3.5; it should be an array", lambda: case_counts(3.5)),
         ("score_at_0 is 'low';", lambda: case_counts([1.0, 2.0], "low", 2.0)),
         ("score_at_1 is 'low';", lambda: case_counts([1.0, 2.0], 2.0, "low")),
-        ("score_at_0 is 1.5 and score_at_1 None; both or neither", lambda: case_counts([1.0], 1.5, None)),
-        ("score_at_0 is None and score_at_1 2.5; both or neither", lambda: case_counts([1.0], None, 2.5)),
+        (
+            "score_at_0 is 1.5 and score_at_1 None; both or neither",
+            lambda: case_counts([1.0], 1.5, None),
+        ),
+        (
+            "score_at_0 is None and score_at_1 2.5; both or neither",
+            lambda: case_counts([1.0], None, 2.5),
+        ),
         (
             "score_at_0 has shape () and score_at_1 (); they should be (2, 3),",
             lambda: case_counts(np.ones((2, 3, 4)), 1.0, 2.0),
@@ -81,7 +87,10 @@ REFUSALS = {
         ("resamples is 0;", lambda: bootstrap(resamples=0)),
         (f"resamples is {HUGE};", lambda: bootstrap(resamples=HUGE)),
         ("statistic is 'mean'; it should be a function", lambda: bootstrap(statistic="mean")),
-        ("statistic is <ufunc 'sin'>; it should return one number", lambda: bootstrap(statistic=np.sin)),
+        (
+            "statistic is <ufunc 'sin'>; it should return one number",
+            lambda: bootstrap(statistic=np.sin),
+        ),
         ("statistic is <function", lambda: bootstrap(statistic=lambda runs: runs[99])),
         ("statistic is <function", lambda: bootstrap(statistic=lambda runs: f"{runs} runs")),
         ("statistic is <function", lambda: bootstrap(statistic=lambda: 1.0)),
@@ -100,7 +109,10 @@ REFUSALS = {
     ],
     "comparisons": [
         ("scores is 'many';", lambda: performance_profile("many", [1.0])),
-        ("lower_is_better is 'yes';", lambda: performance_profile([1.0], [1.0], lower_is_better="yes")),
+        (
+            "lower_is_better is 'yes';",
+            lambda: performance_profile([1.0], [1.0], lower_is_better="yes"),
+        ),
         ("confidence is 2.0;", lambda: performance_profile([1.0], [1.0], confidence=2.0)),
         ("lower_is_better is 'yes';", lambda: improvement(lower_is_better="yes")),
         ("paired is 'yes';", lambda: improvement(paired="yes")),
@@ -124,7 +136,9 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize(("start", "call"), [entry for entries in REFUSALS.values() for entry in entries])
+@pytest.mark.parametrize(
+    ("start", "call"), [entry for entries in REFUSALS.values() for entry in entries]
+)
 def test_what_is_refused_is_named_and_shown(start, call):
     with pytest.raises(ValueError, match="^" + re.escape(start)):
         call()
@@ -168,6 +182,10 @@ def test_scores_up_to_1e100_are_taken():
     unit, large = paired_difference(x, y).interval, paired_difference(scale * x, scale * y).interval
     assert large == pytest.approx([scale * end for end in unit])
     assert improvement(scale * x, scale * y, resamples=99) == improvement(x, y, resamples=99)
-    assert bootstrap(scale * x, resamples=99) == tuple(scale * end for end in bootstrap(x, resamples=99))
+    assert bootstrap(scale * x, resamples=99) == tuple(
+        scale * end for end in bootstrap(x, resamples=99)
+    )
     assert student_interval(scale, 0.0, 3) == (scale, scale)
-    assert student_interval(0.0, scale, 4).high == pytest.approx(2.0**100 * student_interval(0.0, 1.0, 4).high)
+    assert student_interval(0.0, scale, 4).high == pytest.approx(
+        2.0**100 * student_interval(0.0, 1.0, 4).high
+    )

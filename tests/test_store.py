@@ -13,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gqlib.sweeps.results import load_results, save_results
-from gqlib.sweeps.store import DamagedFile, Store, StoreError, canonical_json, pack, read_file, unpack, write_file
+from gqlib.sweeps.store import (
+    DamagedFile,
+    Store,
+    StoreError,
+    canonical_json,
+    pack,
+    read_file,
+    unpack,
+    write_file,
+)
 
 HEADER = {"seed": 7, "setting": {"sigma": 0.5, "target": "greedy", "values": [1, 2]}}
 ARRAYS = {
@@ -203,7 +212,11 @@ def example() -> xarray.Dataset:
             "score": (("setting", "run"), np.arange(6, dtype=np.int32).reshape(2, 3)),
             "capped": (("setting", "run"), np.array([[True, False, True]] * 2)),
         },
-        coords={"sigma": ("setting", [0.0, 0.5]), "target": ("setting", ["greedy", "ε"]), "run": np.arange(3)},
+        coords={
+            "sigma": ("setting", [0.0, 0.5]),
+            "target": ("setting", ["greedy", "ε"]),
+            "run": np.arange(3),
+        },
         attrs={"seed": 7, "settings": "[]"},
     )
 
@@ -230,7 +243,9 @@ def test_a_damaged_result_is_not_loaded(tmp_path: Path) -> None:
 def test_a_directory_that_went_away_is_named(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     store.directory.rmdir()
-    with pytest.raises(StoreError, match=r"cannot list the directory .*store: No such file or directory"):
+    with pytest.raises(
+        StoreError, match=r"cannot list the directory .*store: No such file or directory"
+    ):
         store.names()
 
 
@@ -246,7 +261,9 @@ def test_what_is_no_file_is_said_to_be_none(tmp_path: Path) -> None:
     store.path("d").mkdir()
     with pytest.raises(DamagedFile, match=r"d\.npz: cannot be read: it is no regular file$"):
         read_file(store.path("d"))
-    with pytest.raises(DamagedFile, match=r"d\.npz: cannot be read: it is no regular file$") as caught:
+    with pytest.raises(
+        DamagedFile, match=r"d\.npz: cannot be read: it is no regular file$"
+    ) as caught:
         store.has("d", HEADER)
     assert caught.value.reason == "cannot be read: it is no regular file"
     with pytest.raises(ValueError, match=r"path is '\.'; it should name a file"):
@@ -264,15 +281,24 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("header.json", "{}")
     body = buffer.getvalue()[:-64]
-    with pytest.raises(ValueError, match=r"the archive has a member 'header\.json'; pack writes no such member"):
+    with pytest.raises(
+        ValueError, match=r"the archive has a member 'header\.json'; pack writes no such member"
+    ):
         unpack(body + hashlib.sha256(body).hexdigest().encode())
 
 
 def test_json_is_written_in_one_form_or_refused_with_the_value() -> None:
-    assert canonical_json({"b": [1, 2.5], "a": {"d": None, "c": True}}) == '{"a":{"c":true,"d":null},"b":[1,2.5]}'
-    with pytest.raises(ValueError, match=r"header or value is \{1, 2\}; JSON should hold it \(Object of type set"):
+    assert (
+        canonical_json({"b": [1, 2.5], "a": {"d": None, "c": True}})
+        == '{"a":{"c":true,"d":null},"b":[1,2.5]}'
+    )
+    with pytest.raises(
+        ValueError, match=r"header or value is \{1, 2\}; JSON should hold it \(Object of type set"
+    ):
         canonical_json({1, 2})
-    with pytest.raises(ValueError, match=r"header or value is inf; JSON should hold it \(Out of range"):
+    with pytest.raises(
+        ValueError, match=r"header or value is inf; JSON should hold it \(Out of range"
+    ):
         canonical_json(float("inf"))
 
 
@@ -289,7 +315,9 @@ def test_members_are_plain_files_without_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["is_char_device", "is_block_device"])
-def test_a_device_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_device_is_not_replaced_by_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     """Whoever may do anything would lose /dev/null for the name of a result; here a file plays the device."""
     place = tmp_path / "null"
     place.write_bytes(b"device")
@@ -302,7 +330,9 @@ def test_a_device_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("name", ["a/b", "a.npy/b", "a.npy\\b", "a.npy:b", "a.npy\0b", "../a", ""])
 def test_no_array_is_stored_under_a_name_that_could_not_be_read_again(name):
-    with pytest.raises(ValueError, match=r"^arrays has the name .*; it should be text without / \\ : and NUL$"):
+    with pytest.raises(
+        ValueError, match=r"^arrays has the name .*; it should be text without / \\ : and NUL$"
+    ):
         pack({}, {name: np.zeros(1)})
 
 
@@ -323,7 +353,9 @@ def test_an_archive_that_ends_before_its_members_is_refused_with_a_reason():
         archive.comment = b"0" * 64
         archive.writestr("header.json", "{}")
     body = bytearray(buffer.getvalue()[:-64])
-    entry = body.rindex(b"PK\x01\x02")  # in the directory at the end, with the sizes 20 and 24 bytes further on
+    entry = body.rindex(
+        b"PK\x01\x02"
+    )  # in the directory at the end, with the sizes 20 and 24 bytes further on
     for place in (entry + 20, entry + 24):
         body[place : place + 4] = (10_000).to_bytes(4, "little")
     with pytest.raises(ValueError, match=r"^the data is no archive of ours: EOFError$"):

@@ -60,7 +60,9 @@ def test_refusals_name_the_argument(strata, said):
 
 def test_a_generator_determines_the_interval():
     strata = [np.arange(10.0), np.arange(5.0) ** 2]
-    first, again, other = (stratified_interval(strata, np.random.default_rng(seed), resamples=50) for seed in (0, 0, 1))
+    first, again, other = (
+        stratified_interval(strata, np.random.default_rng(seed), resamples=50) for seed in (0, 0, 1)
+    )
     assert first == again != other
 
 

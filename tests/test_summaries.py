@@ -26,7 +26,9 @@ TOTALS = {"steps_total", "steps_last", "capped", "diverged"}
 
 def column(power: int) -> list[int]:
     """The sum over runs of a power of the steps, episode by episode."""
-    return [sum(abs(int(STEPS[run, episode])) ** power for run in range(7)) for episode in range(60)]
+    return [
+        sum(abs(int(STEPS[run, episode])) ** power for run in range(7)) for episode in range(60)
+    ]
 
 
 def check_totals(found: dict[str, Any]) -> None:
@@ -92,7 +94,9 @@ def test_blocks_of_control() -> None:
     ):
         assert found[name][0] == ("block",)
         assert found[name][1].tolist() == [sum(numbers[i] for i in block) for block in blocks]
-    with pytest.raises(ValueError, match=r"^arrays has 59 episodes; there should be a multiple of 20$"):
+    with pytest.raises(
+        ValueError, match=r"^arrays has 59 episodes; there should be a multiple of 20$"
+    ):
         kept.control_summary_in_blocks(CAR | {"signed_steps": STEPS[:, :59]})
 
 
@@ -101,14 +105,20 @@ def test_small_numbers_do_not_overflow() -> None:
     steps = np.full((2, 20), 5000, dtype=np.int16)
     arrays = {"signed_steps": steps, "diverged": DIVERGED[:2], "checksum": CHECKSUM[:2]}
     assert kept.control_summary_with_spread(arrays)["steps_sum_of_fourths"][1][0] == 2 * 5000**4
-    assert kept.control_summary_in_blocks(arrays)["block_square_of_sum"][1].tolist() == [20 * 10_000**2]
+    assert kept.control_summary_in_blocks(arrays)["block_square_of_sum"][1].tolist() == [
+        20 * 10_000**2
+    ]
 
 
 @pytest.mark.parametrize(("limit", "kind"), [(100, np.int16), (32767, np.int16), (32768, np.int32)])
 def test_steps_are_stored_in_as_few_bits_as_the_limit_needs(
     monkeypatch: pytest.MonkeyPatch, limit: int, kind: type
 ) -> None:
-    made = type("Result", (), {"signed_steps": np.array([[3, -limit]]), "diverged": DIVERGED, "checksum": CHECKSUM})()
+    made = type(
+        "Result",
+        (),
+        {"signed_steps": np.array([[3, -limit]]), "diverged": DIVERGED, "checksum": CHECKSUM},
+    )()
     asked: list[Any] = []
 
     def run_control(*given: Any, **options: Any) -> Any:
@@ -127,7 +137,9 @@ def test_steps_are_stored_in_as_few_bits_as_the_limit_needs(
 
 
 def labelled(summary: dict[str, Any], episodes: int) -> xarray.Dataset:
-    data = xarray.Dataset({name: (("setting", *dims), array[None]) for name, (dims, array) in summary.items()})
+    data = xarray.Dataset(
+        {name: (("setting", *dims), array[None]) for name, (dims, array) in summary.items()}
+    )
     return data.assign_coords(episodes=("setting", [episodes]))
 
 
@@ -137,14 +149,18 @@ def test_scores_are_means_and_variances_over_runs() -> None:
     np.testing.assert_allclose(scored["score"].values[0], steps.mean(axis=1))
     np.testing.assert_allclose(scored["score_last"].values[0], steps[:, -50:].mean(axis=1))
     np.testing.assert_allclose(scored["mean"].values[0], steps.mean(axis=0))
-    np.testing.assert_allclose(scored["variance"].values[0], [statistics.variance(row) for row in steps.T])
+    np.testing.assert_allclose(
+        scored["variance"].values[0], [statistics.variance(row) for row in steps.T]
+    )
     assert scored["quantile"].values.tolist() == [0.05, 0.25, 0.5, 0.75, 0.95]
 
 
 def test_scores_of_blocks_are_averages_over_their_episodes() -> None:
     steps = np.abs(STEPS.astype(float))
     scored = kept.with_scores(labelled(kept.control_summary_in_blocks(CAR), 60))
-    np.testing.assert_allclose(scored["mean"].values[0], steps.mean(axis=0).reshape(3, 20).mean(axis=1))
+    np.testing.assert_allclose(
+        scored["mean"].values[0], steps.mean(axis=0).reshape(3, 20).mean(axis=1)
+    )
     variances = np.array([statistics.variance(row) for row in steps.T])
     np.testing.assert_allclose(scored["variance"].values[0], variances.reshape(3, 20).mean(axis=1))
     assert "quantile" not in scored.coords
@@ -168,8 +184,13 @@ def test_curves_are_counted_summed_and_averaged_late() -> None:
     mspbe[3, 4:] = error[3, 4:] = np.nan
     found = curves.curve_summary({"mspbe": mspbe, "error": error})
     ends = ("_late", "_sum", "_sum_of_squares")
-    assert set(found) == {"counted"} | {f"{measure}{end}" for measure in ("mspbe", "error") for end in ends}
-    assert (found["counted"][0], found["counted"][1].tolist()) == (("checkpoint",), [4, 4, 4, 4, 3, 3])
+    assert set(found) == {"counted"} | {
+        f"{measure}{end}" for measure in ("mspbe", "error") for end in ends
+    }
+    assert (found["counted"][0], found["counted"][1].tolist()) == (
+        ("checkpoint",),
+        [4, 4, 4, 4, 3, 3],
+    )
     for name, curve in (("mspbe", mspbe), ("error", error)):
         dims, late = found[f"{name}_late"]
         assert dims == ("run",)
@@ -179,7 +200,9 @@ def test_curves_are_counted_summed_and_averaged_late() -> None:
         columns = [[x for x in curve[:, k] if not np.isnan(x)] for k in range(6)]
         assert found[f"{name}_sum"][0] == found[f"{name}_sum_of_squares"][0] == ("checkpoint",)
         np.testing.assert_allclose(found[f"{name}_sum"][1], [sum(one) for one in columns])
-        np.testing.assert_allclose(found[f"{name}_sum_of_squares"][1], [sum(x * x for x in one) for one in columns])
+        np.testing.assert_allclose(
+            found[f"{name}_sum_of_squares"][1], [sum(x * x for x in one) for one in columns]
+        )
 
 
 @pytest.mark.parametrize("measure", ["mspbe", "error"])
@@ -203,11 +226,15 @@ def test_an_interval_needs_one_setting_and_two_runs() -> None:
         curves.curve_interval(part)
     with pytest.raises(ValueError, match=told):
         curves.curve_interval(xarray.Dataset(curves.curve_summary(arrays)).expand_dims(setting=2))
-    with pytest.raises(ValueError, match=r"^measure is 'mse'; it should be one of 'mspbe', 'error'$"):
+    with pytest.raises(
+        ValueError, match=r"^measure is 'mse'; it should be one of 'mspbe', 'error'$"
+    ):
         curves.curve_interval(part, "mse")
     stopped = arrays["mspbe"].copy()
     stopped[0, 3] = np.nan
-    mean, half = curves.curve_interval(xarray.Dataset(curves.curve_summary(arrays | {"mspbe": stopped})))
+    mean, half = curves.curve_interval(
+        xarray.Dataset(curves.curve_summary(arrays | {"mspbe": stopped}))
+    )
     assert np.isnan(mean).tolist() == np.isnan(half).tolist() == [False, False, False, True]
 
 
@@ -215,7 +242,9 @@ def test_late_is_the_second_half() -> None:
     assert curves.late([[1.0, 2.0, 3.0, 4.0, 5.0]]).tolist() == [4.5]
     assert curves.late([[1.0, 2.0, 3.0, 5.0]]).tolist() == [4.0]
     for wrong in ([1.0, 2.0], [[[1.0]]], [[]]):
-        with pytest.raises(ValueError, match=r"^values has shape \(.*\); it should have one row for each run$"):
+        with pytest.raises(
+            ValueError, match=r"^values has shape \(.*\); it should have one row for each run$"
+        ):
             curves.late(wrong)
 
 
@@ -242,7 +271,9 @@ AXES = ("sigma", "alpha", "eta")
 
 def test_the_summary_of_a_grid() -> None:
     found = grids.grid_summary(ARRAYS)
-    assert set(found) == {"diverged", "digest"} | {f"{m}{e}" for m in grids.MEASURES for e in ("", "_half", "_median")}
+    assert set(found) == {"diverged", "digest"} | {
+        f"{m}{e}" for m in grids.MEASURES for e in ("", "_half", "_median")
+    }
     dims, diverged = found["diverged"]
     assert dims == AXES
     assert diverged.ravel().tolist() == [0.0, 1 / 6, 0.0, 0.0, 0.0, 0.0]
@@ -256,7 +287,9 @@ def test_the_summary_of_a_grid() -> None:
         assert found[f"{name}_half"][1][1, 2, 0] == pytest.approx(half)
         assert found[f"{name}_median"][1][1, 2, 0] == pytest.approx(statistics.median(cell))
         assert found[name][1][0, 1, 0] == found[f"{name}_half"][1][0, 1, 0] == np.inf
-        stopped = sorted(values[:5, 0, 1, 0].tolist())  # the sixth is infinite, so the middle is between 3rd and 4th
+        stopped = sorted(
+            values[:5, 0, 1, 0].tolist()
+        )  # the sixth is infinite, so the middle is between 3rd and 4th
         assert found[f"{name}_median"][1][0, 1, 0] == pytest.approx((stopped[2] + stopped[3]) / 2)
     alone = grids.grid_summary({name: array[:1] for name, array in ARRAYS.items()})
     assert np.isnan(alone["mspbe_half"][1]).all()
@@ -268,7 +301,9 @@ def test_the_summary_of_cells_and_that_of_scores() -> None:
     assert (cells["mspbe"][0], cells["diverged"][0], cells["digest"][0]) == (AXES, AXES, ("block",))
     assert cells["diverged"][1].dtype == np.int16
     assert cells["diverged"][1].ravel().tolist() == [0, 1, 0, 0, 0, 0]
-    np.testing.assert_allclose(cells["mspbe"][1][1, 2, 0], GRID["mspbe"][:, 1, 2, 0].mean(), rtol=2.0**-24)
+    np.testing.assert_allclose(
+        cells["mspbe"][1][1, 2, 0], GRID["mspbe"][:, 1, 2, 0].mean(), rtol=2.0**-24
+    )
     assert cells["mspbe"][1][0, 1, 0] == np.inf
     assert set(scores) == {"mspbe", "error", "digest"}
     for name in ("mspbe", "error"):
@@ -281,7 +316,11 @@ def test_the_summary_of_cells_and_that_of_scores() -> None:
 
 def test_digests_are_summed_in_blocks_of_fifty() -> None:
     words = np.arange(1, 121, dtype=np.uint64)
-    assert grids._by_block(words).tolist() == [sum(range(1, 51)), sum(range(51, 101)), sum(range(101, 121))]
+    assert grids._by_block(words).tolist() == [
+        sum(range(1, 51)),
+        sum(range(51, 101)),
+        sum(range(101, 121)),
+    ]
 
 
 @pytest.mark.parametrize("summary", [grids.grid_summary, grids.cell_summary, grids.score_summary])
@@ -301,7 +340,10 @@ def test_the_size_of_two_weights() -> None:
     diverged = RNG.random((2, 4)) < 0.5
     found = figure2.two_state_summary({"theta": theta, "diverged": diverged})
     assert set(found) == {"size", "diverged"}
-    assert (found["size"][0], found["diverged"][0]) == (("run", "checkpoint", "sigma"), ("run", "sigma"))
+    assert (found["size"][0], found["diverged"][0]) == (
+        ("run", "checkpoint", "sigma"),
+        ("run", "sigma"),
+    )
     assert found["size"][1][1, 2, 3] == max(abs(theta[1, 2, 3, 0]), abs(theta[1, 2, 3, 1]))
     np.testing.assert_array_equal(found["diverged"][1], diverged)
     for wrong in ({"theta": theta[0]}, {"diverged": diverged[0]}, {"diverged": diverged[:1]}):
@@ -311,14 +353,20 @@ def test_the_size_of_two_weights() -> None:
 
 def test_runs_of_two_states_have_their_own_streams_and_checkpoints() -> None:
     setting = figure2.TwoStateSetting((0.0, 1.0), steps=40)
-    both, second = (figure2.two_state_runs(setting, n, 3, first_run=first) for n, first in ((2, 0), (1, 1)))
+    both, second = (
+        figure2.two_state_runs(setting, n, 3, first_run=first) for n, first in ((2, 0), (1, 1))
+    )
     assert list(both) == ["theta", "diverged"]
     assert both["theta"].shape[0] == 2
     assert both["theta"].shape[2:] == (2, 2)
     assert both["diverged"].shape == (2, 2)
     np.testing.assert_array_equal(both["theta"][1], second["theta"][0])
     assert (both["theta"][0] != both["theta"][1]).any()
-    for name, options in (("runs", {"runs": 0}), ("seed", {"seed": -1}), ("first_run", {"first_run": -1})):
+    for name, options in (
+        ("runs", {"runs": 0}),
+        ("seed", {"seed": -1}),
+        ("first_run", {"first_run": -1}),
+    ):
         with pytest.raises(ValueError, match=rf"^{name} is "):
             figure2.two_state_runs(setting, **({"runs": 1, "seed": 0, "first_run": 0} | options))
 
@@ -331,8 +379,12 @@ def test_a_cell_has_its_settings_in_the_order_of_sigma() -> None:
         "sigma": ("setting", [0.0, 1.0, 0.5]), "target": ("setting", ["greedy"] * 3),
         "alpha": ("setting", [0.1] * 3), "p": ("setting", [512] * 3),
     }  # fmt: skip
-    data = xarray.Dataset({"steps_total": (("setting", "run"), [[20, 22], [10, 12], [30, 32]])}, coords)
-    with pytest.raises(ValueError, match=r"^settings of a cell should be in the order of sigma, from 0 to 1$"):
+    data = xarray.Dataset(
+        {"steps_total": (("setting", "run"), [[20, 22], [10, 12], [30, 32]])}, coords
+    )
+    with pytest.raises(
+        ValueError, match=r"^settings of a cell should be in the order of sigma, from 0 to 1$"
+    ):
         reports.cell_cases(data, "greedy", 0.1, 512)
     ordered = data.isel(setting=[0, 2, 1])
     found = reports.cell_cases(ordered, "greedy", 0.1, 512)
@@ -357,7 +409,9 @@ def test_a_report_of_control_has_a_line_for_each_group() -> None:
         f"{'all':>34}: steps per episode     3.0 (sigma 1.00) to    40.0 (sigma 0.50), 13.8% of episodes cut off, "
         "3 of 8 runs diverged"
     )
-    assert reports.control_report(named(data, alpha=[0.1, 0.1, 0.2, 0.2], p=[512, 512, 64, 64])).splitlines() == [
+    assert reports.control_report(
+        named(data, alpha=[0.1, 0.1, 0.2, 0.2], p=[512, 512, 64, 64])
+    ).splitlines() == [
         f"{'0.1, 512':>34}: steps per episode    10.0 (sigma 0.00) to    40.0 (sigma 0.50), 25.0% of episodes cut off, "
         "3 of 4 runs diverged",
         f"{'0.2, 64':>34}: steps per episode     3.0 (sigma 1.00) to     8.0 (sigma 0.00),  2.5% of episodes cut off, "
@@ -369,8 +423,12 @@ def test_a_report_of_two_states_compares_the_first_with_the_last() -> None:
     first, middle = [1.0, 4.0], [9.0, 9.0]
     size = [[[first, middle, last] for last in ([2.0, 3.0], [3.0, 3.0], [0.0, 9.0])],
             [[[1.0, 1.0], [0.0, 0.0], [1.0, 2.0]]] * 3]  # fmt: skip
-    data = xarray.Dataset({"size": (("setting", "run", "checkpoint", "sigma"), size),
-                           "diverged": (("setting", "run", "sigma"), [[[True, True]] * 3, [[False, True]] * 3])})
+    data = xarray.Dataset(
+        {
+            "size": (("setting", "run", "checkpoint", "sigma"), size),
+            "diverged": (("setting", "run", "sigma"), [[[True, True]] * 3, [[False, True]] * 3]),
+        }
+    )
     data = named(data, reading=["terminal", "continuing"], alpha=[0.01, 0.5])
     assert reports.two_state_report(data).splitlines() == [
         "    terminal, alpha 0.01: median |theta| grew for 1 of 2 sigma, 6 of 6 runs stopped",
@@ -378,12 +436,18 @@ def test_a_report_of_two_states_compares_the_first_with_the_last() -> None:
     ]
 
 
-PLACES = {"domain": ["boyan_chain", "baird_star"], "options": ["[]", "[1]"], "learner": ["gq", "tdc"]}
+PLACES = {
+    "domain": ["boyan_chain", "baird_star"],
+    "options": ["[]", "[1]"],
+    "learner": ["gq", "tdc"],
+}
 
 
 def test_reports_of_curves_and_of_grids_name_the_setting_and_count_what_diverged() -> None:
     late = [[1.0, 2.0, np.inf, 8.0], [np.inf, np.inf, np.inf, 1.0]]
-    data = named(xarray.Dataset({"mspbe_late": (("setting", "run"), late)}), sigma=[0.25, 1.0], **PLACES)
+    data = named(
+        xarray.Dataset({"mspbe_late": (("setting", "run"), late)}), sigma=[0.25, 1.0], **PLACES
+    )
     assert reports.curve_report(data).splitlines() == [
         "boyan_chain [] gq sigma 0.25: median late MSPBE 5, 1 of 4 runs diverged",
         "baird_star [1] tdc sigma 1: median late MSPBE inf, 3 of 4 runs diverged",
@@ -391,7 +455,9 @@ def test_reports_of_curves_and_of_grids_name_the_setting_and_count_what_diverged
     dims, lost = ("setting", "sigma", "alpha", "eta"), np.zeros((2, 1, 2, 2))
     lost[0, 0, 0, 1], lost[1] = 1.0, 2.0
     mspbe = np.array([4.0, 0.5, 3.0, 2.0] * 2).reshape(2, 1, 2, 2)
-    data = named(xarray.Dataset({"mspbe": (dims, mspbe), "diverged": (dims, lost)}), lam=[0.9, 0.0], **PLACES)
+    data = named(
+        xarray.Dataset({"mspbe": (dims, mspbe), "diverged": (dims, lost)}), lam=[0.9, 0.0], **PLACES
+    )
     assert reports.grid_report(data).splitlines() == [
         "boyan_chain [] gq lam 0.9: smallest late MSPBE 2 at cell (0, 1, 1) of (1, 2, 2)",
         "baird_star [1] tdc lam 0: in every cell of (1, 2, 2) some run diverged",
@@ -433,6 +499,10 @@ def test_cases_are_pooled_over_cells_and_set_beside_the_papers() -> None:
         "   0.01   512     nan     nan     nan     100.0     0.0     0.0       0.0    75.0    25.0",
         "          all    69.8    14.1    16.1      50.0    18.8    31.2       0.0    37.5    62.5",
     ]
-    for by_cell, overall, name in ((3, {}, "by_cell"), ({(0.1, 2): 3}, {}, "by_cell"), ({}, 3, "overall")):
+    for by_cell, overall, name in (
+        (3, {}, "by_cell"),
+        ({(0.1, 2): 3}, {}, "by_cell"),
+        ({}, 3, "overall"),
+    ):
         with pytest.raises(ValueError, match=rf"^{name} is 3"):
             reports.cases_table(table, by_cell, overall)

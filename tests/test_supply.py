@@ -30,7 +30,10 @@ licences, latest, sbom, audit = (script(name) for name in ("licences", "latest",
 def direct_dependencies():
     """The names of all requirements in pyproject.toml, those of every extra included."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    wanted = [
+        *project["dependencies"],
+        *(one for extra in project["optional-dependencies"].values() for one in extra),
+    ]
     names = {latest.plain(re.match(r"[A-Za-z0-9._-]+", one).group()) for one in wanted}
     return names - {"gqlib"}
 
@@ -52,9 +55,15 @@ def test_every_direct_dependency_is_locked():
 
 
 def test_set_up_installs_nothing_without_a_hash():
-    recipes = [block for block in MAKEFILE.split("\n\n") if re.search(r"^\$\((LOCKED|STAMP)\):", block, re.MULTILINE)]
+    recipes = [
+        block
+        for block in MAKEFILE.split("\n\n")
+        if re.search(r"^\$\((LOCKED|STAMP)\):", block, re.MULTILINE)
+    ]
     installs = [line for block in recipes for line in block.splitlines() if "pip install" in line]
-    assert len(re.findall("pip install", MAKEFILE)) == len(installs) + MAKEFILE.count("-m pip install uv")
+    assert len(re.findall("pip install", MAKEFILE)) == len(installs) + MAKEFILE.count(
+        "-m pip install uv"
+    )
     assert len(installs) == 2
     assert "--require-hashes -r requirements.lock" in installs[0]
     assert installs[1].endswith("--no-deps --no-build-isolation -e .")
@@ -93,7 +102,9 @@ def test_the_newest_versions_are_compared_with_the_lock():
         "new: not locked -> 1",
         "numpy: 2.0 -> 2.1",
     ]
-    assert latest.changes(lock, {"numpy": "2.0", "Py.YAML": "8.0"}) == ["Py.YAML: 6.0 or 7.0 -> 8.0"]
+    assert latest.changes(lock, {"numpy": "2.0", "Py.YAML": "8.0"}) == [
+        "Py.YAML: 6.0 or 7.0 -> 8.0"
+    ]
 
 
 @pytest.mark.slow
@@ -113,7 +124,12 @@ OSV = {
         {
             "package": {"ecosystem": "PyPI", "name": "Foo.Bar"},
             "versions": ["0.9"],
-            "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "1.0"}, {"fixed": "1.2"}, {"introduced": "2"}]}],
+            "ranges": [
+                {
+                    "type": "ECOSYSTEM",
+                    "events": [{"introduced": "1.0"}, {"fixed": "1.2"}, {"introduced": "2"}],
+                }
+            ],
         }
     ],
 }
@@ -133,7 +149,10 @@ def test_the_audit_reads_a_local_database_or_says_that_it_could_not(tmp_path, ca
     assert audit.main([]) == 0
     assert "not checked" in capsys.readouterr().out
     name, version, _ = licences.PINNED.findall(LOCK)[0]
-    bad = {"id": "X-2", "affected": [{"package": {"ecosystem": "PyPI", "name": name}, "versions": [version]}]}
+    bad = {
+        "id": "X-2",
+        "affected": [{"package": {"ecosystem": "PyPI", "name": name}, "versions": [version]}],
+    }
     for record in (OSV, bad, bad | {"id": "X-3", "withdrawn": "yes"}):
         (tmp_path / f"{record['id']}.json").write_text(json.dumps(record))
     assert audit.main([str(tmp_path)]) == 1

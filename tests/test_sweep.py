@@ -48,7 +48,9 @@ def content(store: Store) -> dict[str, bytes]:
 def test_tasks_cover_every_run_of_every_setting_once() -> None:
     sweep = experiment(settings=3, runs=10, runs_per_task=4)
     covered = [
-        (task.setting, run) for task in sweep.tasks() for run in range(task.first_run, task.first_run + task.runs)
+        (task.setting, run)
+        for task in sweep.tasks()
+        for run in range(task.first_run, task.first_run + task.runs)
     ]
     assert len(covered) == len(set(covered)) == 30
     assert {task.runs for task in sweep.tasks()} == {4, 2}
@@ -139,7 +141,10 @@ def test_more_runs_compute_nothing_twice_whatever_the_blocks_were(tmp_path: Path
     size=st.integers(1, 5),
 )
 def test_any_blocks_of_either_edition_supply_what_they_have(
-    tmp_path_factory: pytest.TempPathFactory, blocks: list[tuple[int, int, bool]], runs: int, size: int
+    tmp_path_factory: pytest.TempPathFactory,
+    blocks: list[tuple[int, int, bool]],
+    runs: int,
+    size: int,
 ) -> None:
     """Whatever is stored, what is missing is computed once, and the result is that of a sweep from nothing."""
     setting = ControlSetting(episodes=1, max_steps=10)
@@ -152,10 +157,14 @@ def test_any_blocks_of_either_edition_supply_what_they_have(
         assert named is not None
         store.put(named.name, named.header, task.compute())
         stored |= set(range(first, first + count))
-    covered = cover(sweep, setting, index_of(store), lambda block: store.has(block.name, block.header))
+    covered = cover(
+        sweep, setting, index_of(store), lambda block: store.has(block.name, block.header)
+    )
     gaps = {run for first, stop in covered.missing for run in range(first, stop)}
     assert gaps == set(range(runs)) - stored
-    supplied = [block.first_run + row for block, low, high, _ in covered.found for row in range(low, high)]
+    supplied = [
+        block.first_run + row for block, low, high, _ in covered.found for row in range(low, high)
+    ]
     assert sorted(supplied) == sorted(set(range(runs)) & stored)
     run_sweep(sweep, store)
     steps = collect(sweep, store)["signed_steps"].values[0]
@@ -172,7 +181,9 @@ def test_a_damaged_block_is_not_missed_where_others_have_its_runs(
         task = dataclasses.replace(sweep, runs_per_task=size).tasks()[0]
         store.put(task.name, task.header, task.compute())
     run_sweep(sweep, store)
-    store.path(task.name).write_bytes(b"cut")  # the block of all eight; that of the first run is left
+    store.path(task.name).write_bytes(
+        b"cut"
+    )  # the block of all eight; that of the first run is left
     ran(log)
     with pytest.raises(DamagedFile, match=task.name):
         collect(sweep, store)
@@ -192,7 +203,13 @@ def test_a_stored_block_with_other_rows_than_it_says_is_damaged(tmp_path: Path) 
 
 def test_other_names_in_a_store_are_no_blocks(tmp_path: Path) -> None:
     digest = 24 * "0"
-    for name in ("notes", f"{digest}-000000-0", f"{digest}-00000-1", f"A{digest[1:]}-000000-1", f"{digest}-000000-1x"):
+    for name in (
+        "notes",
+        f"{digest}-000000-0",
+        f"{digest}-00000-1",
+        f"A{digest[1:]}-000000-1",
+        f"{digest}-000000-1x",
+    ):
         (tmp_path / f"{name}.npz").write_bytes(b"")
     assert index_of(Store(tmp_path)) == {}
 
@@ -205,7 +222,9 @@ def test_fields_are_changed_in_every_setting(tmp_path: Path) -> None:
     assert (both.finish, both.report) == ("", "")
     assert sweep.with_fields(length=[2]).finish == sweep.finish  # as many settings as before
     assert experiment().with_fields() == experiment()
-    with pytest.raises(ValueError, match="lenght is no field of Toy; it should be one of scale, length"):
+    with pytest.raises(
+        ValueError, match="lenght is no field of Toy; it should be one of scale, length"
+    ):
         sweep.with_fields(lenght=[2])
     for wrong in ("12", 3, []):
         with pytest.raises(ValueError, match="it should be a list of values"):
@@ -293,7 +312,10 @@ def test_a_failing_task_is_told_and_does_not_stop_the_others(tmp_path: Path, wor
     """One bad setting must not cost a study; a resume tries what failed, and nothing else."""
     store = Store(tmp_path)
     sweep = experiment(function="broken")  # runs from 4 on raise, in each of three settings
-    with pytest.raises(SweepError, match=r"6 of 9 tasks failed, .*runs 4 to 7 of Toy\(scale=1\.0.*ValueError: run 4"):
+    with pytest.raises(
+        SweepError,
+        match=r"6 of 9 tasks failed, .*runs 4 to 7 of Toy\(scale=1\.0.*ValueError: run 4",
+    ):
         run_sweep(sweep, store, workers=workers)
     report = (tmp_path / "failures.txt").read_text(encoding="utf-8")
     assert report.count("Traceback (most recent call last)") == 6
@@ -321,7 +343,9 @@ def test_whatever_a_function_does_is_told_with_its_setting_and_the_rest_is_finis
     tmp_path: Path, what: str, told: str
 ) -> None:
     store = Store(tmp_path)
-    with pytest.raises(SweepError, match=rf"1 of 3 tasks failed.*runs 0 to 1 of Whim\(what='{what}'\): .*{told}"):
+    with pytest.raises(
+        SweepError, match=rf"1 of 3 tasks failed.*runs 0 to 1 of Whim\(what='{what}'\): .*{told}"
+    ):
         run_sweep(whim_study("good", what, "better"), store)
     assert run_sweep(whim_study("good", "better"), store).found == 2
 
@@ -339,7 +363,10 @@ def test_an_interrupt_stops_this_process_and_is_a_failure_in_a_worker(tmp_path: 
 @pytest.mark.parametrize(
     ("what", "told"),
     [
-        ("wide", r"has 'values' \(numbers of shape \(2, 3\)\), what is before it 'values' \(numbers of shape \(2,\)\)"),
+        (
+            "wide",
+            r"has 'values' \(numbers of shape \(2, 3\)\), what is before it 'values' \(numbers of shape \(2,\)\)",
+        ),
         ("other", r"has 'other' \(numbers"),
         ("text", r"has 'values' \(text of shape"),
     ],
@@ -356,14 +383,20 @@ def test_runs_of_a_setting_that_do_not_go_together_are_named(tmp_path: Path) -> 
     first, second = sweep.tasks()
     store.put(first.name, first.header, {"values": np.zeros(2)})
     store.put(second.name, second.header, {"values": np.zeros((2, 3))})
-    with pytest.raises(SweepError, match=r"the task of Whim\(what='good'\) that begins with run 2 has .*\(3,\)"):
+    with pytest.raises(
+        SweepError, match=r"the task of Whim\(what='good'\) that begins with run 2 has .*\(3,\)"
+    ):
         collect(sweep, store)
 
 
-def test_a_setting_that_fails_in_every_run_is_told_once_and_whole_in_the_report(tmp_path: Path) -> None:
+def test_a_setting_that_fails_in_every_run_is_told_once_and_whole_in_the_report(
+    tmp_path: Path,
+) -> None:
     long = "w" * 90
     sweep = dataclasses.replace(whim_study(long, runs=6), function="sweep_tasks:wrong_rows")
-    with pytest.raises(SweepError, match=r"3 of 3 tasks failed, the others are stored: runs 0 to 5 of Whim") as told:
+    with pytest.raises(
+        SweepError, match=r"3 of 3 tasks failed, the others are stored: runs 0 to 5 of Whim"
+    ) as told:
         run_sweep(sweep, Store(tmp_path))
     assert "; runs" not in str(told.value)
     report = (tmp_path / "failures.txt").read_text(encoding="utf-8")
@@ -375,16 +408,24 @@ def test_of_many_failures_five_are_shown_and_all_are_written_down(tmp_path: Path
     """Also where a message holds half of a character, which no file in UTF-8 can."""
     study = experiment(settings=7, runs=4)
     store, tasks = Store(tmp_path), study.tasks()
-    failed = {index: Failure(f"ValueError: \udc80 {index}", f"trace {index}") for index in (6, 0, 1, 2, 3, 4)}
+    failed = {
+        index: Failure(f"ValueError: \udc80 {index}", f"trace {index}")
+        for index in (6, 0, 1, 2, 3, 4)
+    }
     report = tmp_path / "failures.txt"
     with pytest.raises(SweepError) as told:
         _tell(failed, tasks, store, study.settings)
-    places = [f"runs 0 to 3 of {tasks[index].setting}: ValueError: \udc80 {index}" for index in range(5)]
+    places = [
+        f"runs 0 to 3 of {tasks[index].setting}: ValueError: \udc80 {index}" for index in range(5)
+    ]
     assert str(told.value) == (
         f"6 of 7 tasks failed, the others are stored: {'; '.join(places)}; and 1 more. "
         f"Tracebacks are in {report}; the same sweep tries them again"
     )
-    written = [f"runs 0 to 3 of {tasks[i].setting}:\nValueError: \\udc80 {i}\ntrace {i}" for i in (0, 1, 2, 3, 4, 6)]
+    written = [
+        f"runs 0 to 3 of {tasks[i].setting}:\nValueError: \\udc80 {i}\ntrace {i}"
+        for i in (0, 1, 2, 3, 4, 6)
+    ]
     assert report.read_text(encoding="utf-8") == "\n".join(written)
     del failed[6]
     with pytest.raises(SweepError) as told:
@@ -404,7 +445,10 @@ def test_of_many_failures_five_are_shown_and_all_are_written_down(tmp_path: Path
     ],
 )
 def test_runs_are_told_as_spans(spans: list[tuple[int, int]], told: str) -> None:
-    assert _which([Task("sweep_tasks:toy", Toy(1.0), first, runs, 5, "1") for first, runs in spans]) == told
+    assert (
+        _which([Task("sweep_tasks:toy", Toy(1.0), first, runs, 5, "1") for first, runs in spans])
+        == told
+    )
 
 
 def test_blocks_are_cut_at_multiples_of_their_size() -> None:
@@ -415,14 +459,19 @@ def test_blocks_are_cut_at_multiples_of_their_size() -> None:
 
 def test_a_name_that_leads_nowhere_is_an_error_before_anything_is_computed(tmp_path: Path) -> None:
     for field in ("function", "summary", "finish"):
-        sweep = dataclasses.replace(experiment(log=str(tmp_path / "log")), **{field: "sweep_tasks:none"})
+        sweep = dataclasses.replace(
+            experiment(log=str(tmp_path / "log")), **{field: "sweep_tasks:none"}
+        )
         with pytest.raises(SweepError, match=r"^cannot find 'sweep_tasks:none'"):
             run_sweep(sweep, Store(tmp_path / "store"))
     assert not (tmp_path / "log").exists()
 
 
 def test_a_function_itself_is_refused_and_a_script_is_no_module() -> None:
-    with pytest.raises(ValueError, match=r"function is <function toy .*it should be a name by which workers find it"):
+    with pytest.raises(
+        ValueError,
+        match=r"function is <function toy .*it should be a name by which workers find it",
+    ):
         dataclasses.replace(experiment(), function=toy)
     with pytest.raises(SweepError, match=r"cannot find '__main__:none'.*put it into a module"):
         look_up("runner", "__main__:none", allow=["__main__:none"])
@@ -431,7 +480,9 @@ def test_a_function_itself_is_refused_and_a_script_is_no_module() -> None:
 def test_numbers_of_numpy_in_a_setting_are_those_of_python(tmp_path: Path) -> None:
     """A grid is often made by arange; the same number has the same key, and is the same in a result."""
     assert Toy(scale=np.float64(2), length=np.int64(3)).key == Toy(scale=2.0, length=3).key
-    sweep = dataclasses.replace(experiment(), settings=tuple(Toy(2.0, length) for length in np.arange(3, 4)))
+    sweep = dataclasses.replace(
+        experiment(), settings=tuple(Toy(2.0, length) for length in np.arange(3, 4))
+    )
     run_sweep(sweep, Store(tmp_path))
     assert collect(sweep, Store(tmp_path))["length"].values.tolist() == [3]
     with pytest.raises(ValueError, match="JSON should hold it"):
@@ -449,10 +500,14 @@ def test_a_function_that_is_not_there_is_one_clear_error(name: str) -> None:
         look_up("runner", name, allow=[name])
 
 
-def test_a_store_of_the_first_edition_is_read_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_store_of_the_first_edition_is_read_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Its tasks have the dotted path of their function in name and header, where a logical name is now."""
     settings = tuple(ControlSetting(sigma=sigma, episodes=2, max_steps=50) for sigma in (0.0, 1.0))
-    sweep = Experiment("small", "Small", "control", settings, 4, 3, "1", runs_per_task=2, summary="control")
+    sweep = Experiment(
+        "small", "Small", "control", settings, 4, 3, "1", runs_per_task=2, summary="control"
+    )
     store = Store(tmp_path)
     for task in sweep.tasks():
         old = task.former
@@ -461,7 +516,9 @@ def test_a_store_of_the_first_edition_is_read_and_says_so(tmp_path: Path, caplog
         store.put(old.name, old.header, task.compute())
     done = run_sweep(sweep, store)
     assert (done.found, done.computed, done.former) == (4, 0, 4)
-    assert caplog.messages == [f"{tmp_path}: 4 tasks are read under the names of an earlier edition"]
+    assert caplog.messages == [
+        f"{tmp_path}: 4 tasks are read under the names of an earlier edition"
+    ]
     fresh = Store(tmp_path / "fresh")
     run_sweep(sweep, fresh)
     assert collect(sweep, store).identical(collect(sweep, fresh))
@@ -512,7 +569,9 @@ def test_an_estimate_waits_for_the_first_task_and_leaves_out_what_is_short() -> 
     assert len(told) == 1
 
 
-def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_gets_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = iter([-9.0, 0.0, 10.0, 31.0, 40.0, 62.0])  # the first run is there after nine seconds
     monkeypatch.setattr(showing.time, "monotonic", lambda: next(clock))
     advance = showing._lines("study", 100, 1000, showing.time.monotonic)
@@ -538,7 +597,9 @@ class Notebook(io.StringIO):
 Notebook.__module__ = "ipykernel.iostream"
 
 
-def test_a_notebook_shows_a_bar_if_it_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_shows_a_bar_if_it_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, delay, shown in (("short", 15.0, False), ("long", 0.0, True)):
         monkeypatch.setattr(sys, "stderr", stream := Notebook())
         monkeypatch.setattr(showing, "NOTEBOOK_DELAY", delay)
@@ -572,7 +633,9 @@ def test_a_finished_store_is_opened_without_computing_anything(tmp_path: Path) -
 
 @pytest.mark.parametrize("wrong", ["nonsense", "tcp://", "", 7, object, ["tcp://a:1"]])
 def test_a_cluster_that_is_none_is_refused(tmp_path: Path, wrong: Any) -> None:
-    with pytest.raises(ValueError, match="it should be an address such as tcp://host:port, 'local', or a client"):
+    with pytest.raises(
+        ValueError, match="it should be an address such as tcp://host:port, 'local', or a client"
+    ):
         run_sweep(experiment(), Store(tmp_path), dask=wrong)
 
 
@@ -580,16 +643,27 @@ def test_a_cluster_that_is_none_is_refused(tmp_path: Path, wrong: Any) -> None:
 def test_clients_and_clusters_do_as_well_as_an_address_and_stay_open(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     run_sweep(experiment(), Store(tmp_path / "here"))
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {
+        "n_workers": 1,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        "silence_logs": logging.CRITICAL,
+    }
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        for name, dask in {"client": client, "cluster": cluster, "address": cluster.scheduler_address}.items():
+        for name, dask in {
+            "client": client,
+            "cluster": cluster,
+            "address": cluster.scheduler_address,
+        }.items():
             assert run_sweep(experiment(), Store(tmp_path / name), dask=dask).computed == 9
             assert content(Store(tmp_path / name)) == content(Store(tmp_path / "here"))
             assert client.submit(int, "7").result() == 7
 
 
 @pytest.mark.slow
-def test_a_cluster_of_our_own_listens_to_this_machine_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_of_our_own_listens_to_this_machine_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     distributed, psutil = pytest.importorskip("distributed"), pytest.importorskip("psutil")
     listening: list[str] = []
     made = []
@@ -600,7 +674,11 @@ def test_a_cluster_of_our_own_listens_to_this_machine_alone(tmp_path: Path, monk
             made.append((self, len(self.workers)))
             here = psutil.Process()
             for process in (here, *here.children(recursive=True)):
-                sockets = [one for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN]
+                sockets = [
+                    one
+                    for one in process.net_connections("inet")
+                    if one.status == psutil.CONN_LISTEN
+                ]
                 listening.extend(one.laddr.ip for one in sockets)
 
     monkeypatch.setattr(distributed, "LocalCluster", Watched)
@@ -632,20 +710,33 @@ def test_a_long_setting_is_told_by_what_sets_it_apart() -> None:
 
 
 def test_whatever_submits_or_has_a_scheduler_is_taken_for_a_cluster() -> None:
-    for fine in (None, "local", "tcp://host:8786", SimpleNamespace(submit=1), SimpleNamespace(scheduler_address=1)):
+    for fine in (
+        None,
+        "local",
+        "tcp://host:8786",
+        SimpleNamespace(submit=1),
+        SimpleNamespace(scheduler_address=1),
+    ):
         _check_dask(fine)
     submits = type("Client", (), {"submit": None})
     for wrong in ("", "remote", "tcp:host", "local ", 3, SimpleNamespace(scheduler=1), submits):
-        with pytest.raises(ValueError, match=r"^dask is .*; it should be an address such as tcp://host:port, 'local'"):
+        with pytest.raises(
+            ValueError,
+            match=r"^dask is .*; it should be an address such as tcp://host:port, 'local'",
+        ):
             _check_dask(wrong)
 
 
-def test_code_that_workers_cannot_import_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_workers_cannot_import_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sweep = experiment(settings=1)
     _check_importable(sweep, elsewhere=True)
     studied = dataclasses.replace(sweep, settings=(own_setting("__main__:mine", x=1.0),))
     _check_importable(studied, elsewhere=False)
-    told = r"^workers cannot import '__main__:mine' from a notebook or a prompt: put it into a module$"
+    told = (
+        r"^workers cannot import '__main__:mine' from a notebook or a prompt: put it into a module$"
+    )
     with pytest.raises(SweepError, match=told):
         _check_importable(studied, elsewhere=True)
     _check_importable(dataclasses.replace(sweep, settings=(Bare(1.0),)), elsewhere=True)
@@ -682,7 +773,11 @@ def test_functions_and_other_things_that_are_no_names_are_refused(name: str) -> 
         ("seed", -1, "seed is -1; "),
         ("settings", [Toy(1.0)], r"settings is \[Toy\(.*\)\]; it should be a tuple of settings$"),
         ("settings", (3,), r"settings is \(3,\); it should be a tuple of settings$"),
-        ("settings", (), "settings of 'toy' are 0, 0 of them different; there should be at least one, and all diff"),
+        (
+            "settings",
+            (),
+            "settings of 'toy' are 0, 0 of them different; there should be at least one, and all diff",
+        ),
     ],
 )
 def test_an_experiment_names_what_is_wrong(name: str, wrong: Any, told: str) -> None:
@@ -701,8 +796,14 @@ def test_the_time_is_estimated_from_two_tasks_per_worker_and_four_at_least(
         return lambda: None
 
     monkeypatch.setattr(sweeping, "estimating", estimating)
-    monkeypatch.setattr(sweeping, "computed", lambda tasks, *_: ((i, task.compute()) for i, task in enumerate(tasks)))
-    made = run_sweep(experiment(settings=2, runs=3, runs_per_task=2), Store(tmp_path), workers=workers)
+    monkeypatch.setattr(
+        sweeping,
+        "computed",
+        lambda tasks, *_: ((i, task.compute()) for i, task in enumerate(tasks)),
+    )
+    made = run_sweep(
+        experiment(settings=2, runs=3, runs_per_task=2), Store(tmp_path), workers=workers
+    )
     assert (seen, made.computed) == ([(4, sample)], 4)
 
 

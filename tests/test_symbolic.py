@@ -32,14 +32,21 @@ def test_closed_forms_with_numbers_put_in_are_the_float64_matrices(pair):
         values = {GAMMA: gamma, LAM: lam, SIGMA: sigma}
         g, decay, s = (float(Fraction(x)) for x in (gamma, lam, sigma))
         problem = two_state(g, reading).problem
-        np.testing.assert_allclose(symbolic.to_array(exact.A(), values), problem.A(s, decay), rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(
-            symbolic.to_array(exact.gamma_v(), values), problem.gamma_v(s, decay), rtol=1e-12, atol=1e-13
+            symbolic.to_array(exact.A(), values), problem.A(s, decay), rtol=1e-12, atol=1e-14
+        )
+        np.testing.assert_allclose(
+            symbolic.to_array(exact.gamma_v(), values),
+            problem.gamma_v(s, decay),
+            rtol=1e-12,
+            atol=1e-13,
         )
     np.testing.assert_allclose(symbolic.to_array(exact.M, {}), problem.M, rtol=1e-14)
 
 
-@pytest.mark.parametrize("case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}")
+@pytest.mark.parametrize(
+    "case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}"
+)
 def test_exact_entries_are_the_exact_reference(case):
     exact = symbolic.twin(two_state(0.99).problem, gamma=str(case["gamma"]))
     got = exact.A(sp.Rational(str(case["sigma"])), sp.Rational(str(case["lambda"])))
@@ -49,7 +56,9 @@ def test_exact_entries_are_the_exact_reference(case):
 def test_eigenvalues_of_the_continuing_chain_are_the_reference_closed_forms():
     first, second = symbolic.eigenvalues(symbolic.twin(two_state().problem).A())
     names = {"gamma": GAMMA, "sigma": SIGMA, "lam": LAM}
-    reference = sp.sympify(ORACLE["closed_form"]["eigenvalue_2"].replace("lambda", "lam"), locals=names)
+    reference = sp.sympify(
+        ORACLE["closed_form"]["eigenvalue_2"].replace("lambda", "lam"), locals=names
+    )
     assert first == sp.Rational(-5, 4)
     assert sp.simplify(second - reference) == 0
 
@@ -58,7 +67,9 @@ def test_one_eigenvalue_of_the_terminal_reading_is_constant():
     first, second = symbolic.eigenvalues(symbolic.twin(two_state(0.9, "terminal").problem).A())
     assert first == sp.Rational(-11, 10)
     problem = two_state(0.9, "terminal").problem
-    value = float(second.subs({GAMMA: sp.Rational(9, 10), LAM: sp.Rational(1, 2), SIGMA: sp.Rational(1, 4)}))
+    value = float(
+        second.subs({GAMMA: sp.Rational(9, 10), LAM: sp.Rational(1, 2), SIGMA: sp.Rational(1, 4)})
+    )
     assert value == pytest.approx(np.linalg.eigvals(problem.A(0.25, 0.5)).max().real, rel=1e-12)
 
 
@@ -71,12 +82,16 @@ def test_eigenvalues_of_the_bootstrap_reading_solve_its_characteristic_equation(
     np.testing.assert_allclose(numeric, expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize(("reading", "gamma", "lam"), [("continuing", "0.9", "0.3"), ("bootstrap", "0.9", "0.5")])
+@pytest.mark.parametrize(
+    ("reading", "gamma", "lam"), [("continuing", "0.9", "0.3"), ("bootstrap", "0.9", "0.5")]
+)
 def test_critical_values_are_those_of_the_float64_search(reading, gamma, lam):
     exact = symbolic.twin(two_state(0.9, reading).problem)
     (root,) = symbolic.critical_values(exact.A())
     value = float(root.subs({GAMMA: sp.Rational(gamma), LAM: sp.Rational(lam)}))
-    np.testing.assert_allclose(critical_sigma(two_state(0.9, reading).problem, float(lam)), [value], rtol=1e-10)
+    np.testing.assert_allclose(
+        critical_sigma(two_state(0.9, reading).problem, float(lam)), [value], rtol=1e-10
+    )
 
 
 def test_b_has_no_sigma_in_it_and_is_the_float64_b():
@@ -131,23 +146,44 @@ def test_closed_forms_stop_at_degree_two():
     matrix = sp.Matrix([[0, 0, GAMMA], [1, 0, 1], [0, 1, 0]])
     with pytest.raises(ValueError, match="degree 3"):
         symbolic.eigenvalues(matrix)
-    assert symbolic.eigenvalues(sp.diag(GAMMA, GAMMA, 2)) == [2, GAMMA, GAMMA] or symbolic.eigenvalues(
-        sp.diag(GAMMA, GAMMA, 2)
-    ) == [GAMMA, GAMMA, 2]
+    assert symbolic.eigenvalues(sp.diag(GAMMA, GAMMA, 2)) == [
+        2,
+        GAMMA,
+        GAMMA,
+    ] or symbolic.eigenvalues(sp.diag(GAMMA, GAMMA, 2)) == [GAMMA, GAMMA, 2]
 
 
 def test_what_counts_as_exact():
     x = sp.Symbol("x")
-    for value, wanted in ((np.int64(3), 3), (-2, -2), ("-1/4", sp.Rational(-1, 4)), (x + sp.sqrt(2), x + sp.sqrt(2))):
+    for value, wanted in (
+        (np.int64(3), 3),
+        (-2, -2),
+        ("-1/4", sp.Rational(-1, 4)),
+        (x + sp.sqrt(2), x + sp.sqrt(2)),
+    ):
         found = symbolic.exact("a", value)
         assert isinstance(found, sp.Expr)
         assert found == wanted
-    for value in (0.5, np.float32(0.5), x + sp.Float(0.5), True, None, [1], sp.nan, sp.zoo, sp.oo, -sp.oo, x + sp.oo):
+    for value in (
+        0.5,
+        np.float32(0.5),
+        x + sp.Float(0.5),
+        True,
+        None,
+        [1],
+        sp.nan,
+        sp.zoo,
+        sp.oo,
+        -sp.oo,
+        x + sp.oo,
+    ):
         told = rf"^a is {re.escape(repr(value))}; it should be exact: a Rational, a symbol or a string$"
         with pytest.raises(ValueError, match=told):
             symbolic.exact("a", value)
     for value in ("half", "1/0", ""):
-        with pytest.raises(ValueError, match=rf"^a is '{value}'; it should spell a fraction or a decimal$"):
+        with pytest.raises(
+            ValueError, match=rf"^a is '{value}'; it should spell a fraction or a decimal$"
+        ):
             symbolic.exact("a", value)
     for call in (symbolic.exact, symbolic.exact_matrix):
         with pytest.raises(ValueError, match=r"^name is 3; it should be a str$"):
@@ -156,17 +192,34 @@ def test_what_counts_as_exact():
 
 def test_what_is_read_as_a_matrix():
     wanted = sp.Matrix([[1, sp.Rational(1, 3)], [2, 0]])
-    for value in ([[1, "1/3"], [2, 0]], ((1, Fraction(1, 3)), (2, 0)), wanted, sp.ImmutableMatrix(wanted)):
+    for value in (
+        [[1, "1/3"], [2, 0]],
+        ((1, Fraction(1, 3)), (2, 0)),
+        wanted,
+        sp.ImmutableMatrix(wanted),
+    ):
         assert symbolic.exact_matrix("a", value) == wanted
     column = sp.Matrix([[4], [5]])
     for value in (["4", 5], np.array([4, 5]), (sp.Integer(4), 5)):
         assert symbolic.exact_matrix("a", value) == column
     assert symbolic.exact_matrix("a", np.array([[4], [5]])) == column
-    for value in ([[1, 2], [3]], [[[1]], [2]], [[[1, 2]]], 1, np.array(1), "12", b"12", [0.5], None):
+    for value in (
+        [[1, 2], [3]],
+        [[[1]], [2]],
+        [[[1, 2]]],
+        1,
+        np.array(1),
+        "12",
+        b"12",
+        [0.5],
+        None,
+    ):
         told = rf"^a is {re.escape(repr(value))}; its value should be a matrix of exact numbers$"
         with pytest.raises(ValueError, match=told):
             symbolic.exact_matrix("a", value)
-    with pytest.raises(ValueError, match=r"^a is .*; it should be exact: a Rational, a symbol or a string$"):
+    with pytest.raises(
+        ValueError, match=r"^a is .*; it should be exact: a Rational, a symbol or a string$"
+    ):
         symbolic.exact_matrix("a", sp.Matrix([[0.5]]))
 
 
@@ -174,11 +227,17 @@ def test_a_system_is_solved_exactly_or_refused():
     x, (p, q) = sp.Matrix([[1, "2/3"], [GAMMA, -5]]), sp.symbols("p q")
     matrix = sp.Matrix([[p, 2], [q, 1 - p]])
     assert (symbolic.solve(matrix, matrix * x) - x).applyfunc(sp.cancel) == sp.zeros(2, 2)
-    with pytest.raises(ValueError, match=r"^right has shape \(3, 1\); it should have 2 rows, as matrix has$"):
+    with pytest.raises(
+        ValueError, match=r"^right has shape \(3, 1\); it should have 2 rows, as matrix has$"
+    ):
         symbolic.solve(sp.eye(2), sp.ones(3, 1))
-    with pytest.raises(ValueError, match=r"^matrix is Matrix\(\[ \[p, p\*q\], \[1, q\]\]\); it should be regular$"):
+    with pytest.raises(
+        ValueError, match=r"^matrix is Matrix\(\[ \[p, p\*q\], \[1, q\]\]\); it should be regular$"
+    ):
         symbolic.solve(sp.Matrix([[p, p * q], [1, q]]), sp.ones(2, 1))
-    with pytest.raises(ValueError, match=r"^right is .*; its value should be a matrix of exact numbers$"):
+    with pytest.raises(
+        ValueError, match=r"^right is .*; its value should be a matrix of exact numbers$"
+    ):
         symbolic.solve(sp.eye(2), None)
 
 
@@ -207,7 +266,13 @@ def test_a_chain_of_pairs_by_hand_and_its_shapes():
     assert found[5, :] == sp.Matrix([["1/2", "1/2", 0, 0, 0, 0]])
     assert found.shape == (6, 6)
     told = r"they should have shapes \(S, A, S\) and \(S, A\)$"
-    for wrong in ((moves, policy[:1]), (moves[:1], policy), ([], policy), (3, policy), (moves, [[1], [1]])):
+    for wrong in (
+        (moves, policy[:1]),
+        (moves[:1], policy),
+        ([], policy),
+        (3, policy),
+        (moves, [[1], [1]]),
+    ):
         with pytest.raises(ValueError, match=told):
             symbolic.pair_chain(*wrong)
     with pytest.raises(ValueError, match=r"^transitions is \[\], policy \[\[1, 0\]\]; " + told):
@@ -220,7 +285,9 @@ def test_the_trace_is_carried_by_its_own_chain_or_by_the_behaviours():
     parts = {"features": phi, "p_mu": swap, "p_pi": sp.eye(2), "rewards": sp.Matrix([1, 3])}
     parts |= {"xi": sp.Matrix([half, half]), "gamma": sp.Integer(1)}
     plain = symbolic.SymbolicProblem(**parts)
-    assert plain.trace_weights(half).applyfunc(sp.cancel) == sp.Matrix([sp.Rational(8, 3), sp.Rational(10, 3)])
+    assert plain.trace_weights(half).applyfunc(sp.cancel) == sp.Matrix(
+        [sp.Rational(8, 3), sp.Rational(10, 3)]
+    )
     assert plain.b(half) == sp.Matrix([[sp.Rational(38, 3)]])
     cut = symbolic.SymbolicProblem(**parts, p_trace=sp.zeros(2, 2))
     assert cut.trace_weights(half) == sp.Matrix([1, 2])
@@ -255,7 +322,10 @@ def test_a_twin_reads_fractions_up_to_the_largest_denominator():
         (one_state(1.0), {"largest_denominator": 1, "gamma": None}, "gamma", "0.5"),
     ):
         told = rf"^{name} is off its fractions by {error}; its entries should be fractions with denominators up to "
-        with pytest.raises(ValueError, match=told + rf"largest_denominator, {given.get('largest_denominator', 1000)}$"):
+        with pytest.raises(
+            ValueError,
+            match=told + rf"largest_denominator, {given.get('largest_denominator', 1000)}$",
+        ):
             symbolic.twin(problem, **given)
     # Rounding is judged against the largest entry, or against one where all are smaller.
     assert symbolic.twin(one_state(1000.0 + 1e-12)).rewards == sp.Matrix([[1000]])
@@ -271,7 +341,14 @@ def test_a_twin_reads_fractions_up_to_the_largest_denominator():
 
 @pytest.mark.parametrize("name", ["features", "p_mu", "p_pi", "rewards", "xi", "p_trace"])
 def test_what_has_no_small_fractions_is_named(name):
-    good = {"features": [[1.0]], "p_mu": [[1.0]], "p_pi": [[1.0]], "rewards": [1.0], "xi": [1.0], "p_trace": [[1.0]]}
+    good = {
+        "features": [[1.0]],
+        "p_mu": [[1.0]],
+        "p_pi": [[1.0]],
+        "rewards": [1.0],
+        "xi": [1.0],
+        "p_trace": [[1.0]],
+    }
     problem = PredictionProblem(**good | {name: np.sqrt(0.5) * np.array(good[name])}, gamma=0.5)
     with pytest.raises(ValueError, match=rf"^{name} is off its fractions by "):
         symbolic.twin(problem)
@@ -285,14 +362,21 @@ def test_roots_of_factors_by_hand():
     root = sp.sqrt(9 + 8 * GAMMA)
     for blocks in (1, 2):
         found = symbolic.eigenvalues(sp.diag(*[companion] * blocks))
-        assert [sp.expand(x) for x in found] == [-sp.Rational(3, 4) - root / 4, -sp.Rational(3, 4) + root / 4] * blocks
-    with pytest.raises(ValueError, match=r"^matrix leaves a factor of degree 3; closed forms go up to two$"):
+        assert [sp.expand(x) for x in found] == [
+            -sp.Rational(3, 4) - root / 4,
+            -sp.Rational(3, 4) + root / 4,
+        ] * blocks
+    with pytest.raises(
+        ValueError, match=r"^matrix leaves a factor of degree 3; closed forms go up to two$"
+    ):
         symbolic.eigenvalues(sp.Matrix([[0, 0, GAMMA], [1, 0, 1], [0, 1, 0]]))
 
 
 def test_critical_values_by_hand():
     x = sp.Symbol("x")
-    assert symbolic.critical_values(sp.Matrix([[1 / (1 + SIGMA), 1], [GAMMA, 2]])) == [sp.factor((2 - GAMMA) / GAMMA)]
+    assert symbolic.critical_values(sp.Matrix([[1 / (1 + SIGMA), 1], [GAMMA, 2]])) == [
+        sp.factor((2 - GAMMA) / GAMMA)
+    ]
     assert symbolic.critical_values(sp.diag(x - 2, x + SIGMA), x) == [2, -SIGMA]
     assert symbolic.critical_values(sp.Matrix([[GAMMA + 1]])) == []
 
@@ -305,7 +389,11 @@ def test_numbers_are_put_in_for_every_symbol_or_refused():
     told = r"^values has no number for lambda, sigma; every symbol should have one$"
     with pytest.raises(ValueError, match=told):
         symbolic.to_array(matrix, {GAMMA: 1})
-    with pytest.raises(ValueError, match=r"^values is 0\.5; it should be exact: a Rational, a symbol or a string$"):
+    with pytest.raises(
+        ValueError, match=r"^values is 0\.5; it should be exact: a Rational, a symbol or a string$"
+    ):
         symbolic.to_array(matrix, {GAMMA: 0.5})
-    with pytest.raises(ValueError, match=r"^matrix is None; its value should be a matrix of exact numbers$"):
+    with pytest.raises(
+        ValueError, match=r"^matrix is None; its value should be a matrix of exact numbers$"
+    ):
         symbolic.to_array(None, {})

@@ -10,25 +10,34 @@ from gqlib.domains.episodes import Episode, sample_episode
 from gqlib.domains.random_walk import random_walk
 
 CLOSE = {"rtol": 0.0, "atol": 1e-12}
-EPISODES = st.builds(lambda seed, ended: make_episode(seed, ended), st.integers(0, 10_000), st.booleans())
+EPISODES = st.builds(
+    lambda seed, ended: make_episode(seed, ended), st.integers(0, 10_000), st.booleans()
+)
 
 
 def make_mdp(seed, gamma=0.9, states=4, actions=3):
     rng = np.random.default_rng(seed)
     return FiniteMDP(
-        rng.dirichlet(np.ones(states), size=(states, actions)), rng.normal(size=(states, actions)), gamma
+        rng.dirichlet(np.ones(states), size=(states, actions)),
+        rng.normal(size=(states, actions)),
+        gamma,
     )
 
 
 def make_policies(seed, states=4, actions=3):
     rng = np.random.default_rng([seed, 1])
-    return rng.dirichlet(np.ones(actions), size=states), rng.dirichlet(np.ones(actions), size=states)
+    return rng.dirichlet(np.ones(actions), size=states), rng.dirichlet(
+        np.ones(actions), size=states
+    )
 
 
 def make_episode(seed, ended, steps=12, states=4, actions=3):
     rng = np.random.default_rng([seed, 2])
     return Episode(
-        rng.integers(states, size=steps + 1), rng.integers(actions, size=steps + 1), rng.normal(size=steps), ended
+        rng.integers(states, size=steps + 1),
+        rng.integers(actions, size=steps + 1),
+        rng.normal(size=steps),
+        ended,
     )
 
 
@@ -69,7 +78,10 @@ def test_one_step_of_every_n_step_method_is_the_one_step_method(episode, sigma):
     at = {"gamma": 0.8, "alpha": 0.3}
     pairs = [
         (tabular.n_step_sarsa(Q, episode, n=1, **at), tabular.sarsa(Q, episode, **at)),
-        (tabular.n_step_tree_backup(Q, episode, PI, n=1, **at), tabular.expected_sarsa(Q, episode, PI, **at)),
+        (
+            tabular.n_step_tree_backup(Q, episode, PI, n=1, **at),
+            tabular.expected_sarsa(Q, episode, PI, **at),
+        ),
         (
             tabular.n_step_q_sigma(Q, episode, PI, n=1, sigma=sigma, **at),
             tabular.q_sigma(Q, episode, PI, sigma=sigma, **at),
@@ -95,7 +107,10 @@ def test_without_trace_every_lambda_method_is_the_one_step_method(episode, sigma
     at = {"gamma": 0.8, "alpha": 0.3}
     pairs = [
         (tabular.sarsa_lambda(Q, episode, lam=0.0, **at), tabular.sarsa(Q, episode, **at)),
-        (tabular.q_pi_lambda(Q, episode, PI, lam=0.0, **at), tabular.expected_sarsa(Q, episode, PI, **at)),
+        (
+            tabular.q_pi_lambda(Q, episode, PI, lam=0.0, **at),
+            tabular.expected_sarsa(Q, episode, PI, **at),
+        ),
         (
             tabular.q_sigma_lambda(Q, episode, PI, lam=0.0, sigma=sigma, **at),
             tabular.q_sigma(Q, episode, PI, sigma=sigma, **at),
@@ -107,7 +122,9 @@ def test_without_trace_every_lambda_method_is_the_one_step_method(episode, sigma
 
 def test_lambda_one_off_line_is_every_visit_monte_carlo():
     episode, gamma, alpha = make_episode(5, True), 0.8, 0.1
-    new = tabular.q_sigma_lambda_offline(Q, episode, PI, sigma=1.0, lam=1.0, gamma=gamma, alpha=alpha)
+    new = tabular.q_sigma_lambda_offline(
+        Q, episode, PI, sigma=1.0, lam=1.0, gamma=gamma, alpha=alpha
+    )
     expected = Q.copy()
     for t in range(len(episode)):
         total = episode.rewards[t:] @ gamma ** np.arange(len(episode) - t)
@@ -124,10 +141,14 @@ def test_q_learning_is_q_zero_with_a_greedy_target_and_not_full_sampling():
     table = first.copy()
     for t in range(len(episode)):  # a greedy target follows the table, so one step at a time
         both = slice(t, t + 2)
-        step = Episode(episode.states[both], episode.actions[both], episode.rewards[[t]], t == len(episode) - 1)
+        step = Episode(
+            episode.states[both], episode.actions[both], episode.rewards[[t]], t == len(episode) - 1
+        )
         greedy = np.eye(2)[table.argmax(axis=1)]
         table = tabular.q_sigma(table, step, greedy, sigma=0.0, gamma=gamma, alpha=alpha)
-    np.testing.assert_allclose(tabular.q_learning(first, episode, gamma=gamma, alpha=alpha), table, **CLOSE)
+    np.testing.assert_allclose(
+        tabular.q_learning(first, episode, gamma=gamma, alpha=alpha), table, **CLOSE
+    )
     step = Episode([1, 2], [1, 0], [0.0], False)
     other = Episode([1, 2], [1, 1], [0.0], False)  # the same but for the sampled A_{t+1}
     at = {"gamma": 1.0, "alpha": 1.0}
@@ -137,7 +158,10 @@ def test_q_learning_is_q_zero_with_a_greedy_target_and_not_full_sampling():
 
 def test_q_pi_lambda_keeps_full_traces_so_it_is_not_tree_backup():
     """Q(σ, λ) with λ = 1 is not the n-step Q(σ) of De Asis et al. with n beyond the end, except for σ = 1."""
-    episode, at = Episode([0, 1, 2, 3], [0, 1, 2, 0], [1.0, -1.0, 2.0], True), {"gamma": 0.9, "alpha": 0.5}
+    episode, at = (
+        Episode([0, 1, 2, 3], [0, 1, 2, 0], [1.0, -1.0, 2.0], True),
+        {"gamma": 0.9, "alpha": 0.5},
+    )
     for sigma, equal in [(0.0, False), (0.5, False), (1.0, True)]:
         traced = tabular.q_sigma_lambda_offline(Q, episode, PI, sigma=sigma, lam=1.0, **at)
         stepped = tabular.n_step_q_sigma(Q, episode, PI, n=9, sigma=sigma, **at)
@@ -170,7 +194,9 @@ def printed_lambda_return(q, episode, t, lam, gamma):
     for n in range(last + 1):
         discounted += gamma**n * episode.rewards[t + n]
         end = episode.ended and n == last
-        value = discounted + (0.0 if end else gamma ** (n + 1) * q[episode.states[t + n], episode.actions[t + n]])
+        value = discounted + (
+            0.0 if end else gamma ** (n + 1) * q[episode.states[t + n], episode.actions[t + n]]
+        )
         total += (lam**n if n == last else (1 - lam) * lam**n) * value
     return total
 
@@ -182,7 +208,9 @@ def test_printed_n_step_return_does_not_give_the_td_error_sum():
     assert abs(printed_lambda_return(Q, episode, 0, 0.5, 0.9) - right) > 0.01
     s, a = episode.states[:2], episode.actions[:2]
     target = episode.rewards[0] + 0.9 * Q[s[1], a[1]]
-    assert tabular.lambda_return(Q, episode, 0, lam=0.0, gamma=0.9) == pytest.approx(target, abs=1e-14)
+    assert tabular.lambda_return(Q, episode, 0, lam=0.0, gamma=0.9) == pytest.approx(
+        target, abs=1e-14
+    )
     assert printed_lambda_return(Q, episode, 0, 0.0, 0.9) == pytest.approx(
         episode.rewards[0] + 0.9 * Q[s[0], a[0]], abs=1e-14
     )
@@ -192,7 +220,9 @@ def test_printed_td_error_sum_is_right_for_time_zero_only():
     """Eq. (4): the right side starts at Q(S_0, A_0) whatever t is on the left."""
     episode = make_episode(8, True)
     printed = tabular.td_error_return(Q, episode, PI, 0, sigma=1.0, lam=0.5, gamma=0.9)
-    gaps = [abs(tabular.lambda_return(Q, episode, t, lam=0.5, gamma=0.9) - printed) for t in range(4)]
+    gaps = [
+        abs(tabular.lambda_return(Q, episode, t, lam=0.5, gamma=0.9) - printed) for t in range(4)
+    ]
     assert gaps[0] < 1e-12
     assert min(gaps[1:]) > 1e-3
 
@@ -208,7 +238,9 @@ def test_printed_expected_sarsa_error_lacks_gamma():
 
 def test_td_errors_mix_as_equation_5_says():
     episode = make_episode(10, True)
-    sampled, expected, mixed = (tabular.td_errors(Q, episode, PI, sigma=s, gamma=0.9) for s in (1.0, 0.0, 0.3))
+    sampled, expected, mixed = (
+        tabular.td_errors(Q, episode, PI, sigma=s, gamma=0.9) for s in (1.0, 0.0, 0.3)
+    )
     np.testing.assert_allclose(mixed, 0.3 * sampled + 0.7 * expected, **CLOSE)
     s, a, reward, s_next, a_next, _ = next(iter(episode))
     assert sampled[0] == pytest.approx(reward + 0.9 * Q[s_next, a_next] - Q[s, a], abs=1e-14)
@@ -227,7 +259,9 @@ def test_variance_of_the_error_given_the_move_is_sigma_squared():
         )
 
 
-@given(episode=EPISODES, sigma=st.sampled_from([0.0, 0.4, 1.0]), lam=st.sampled_from([0.0, 0.5, 1.0]))
+@given(
+    episode=EPISODES, sigma=st.sampled_from([0.0, 0.4, 1.0]), lam=st.sampled_from([0.0, 0.5, 1.0])
+)
 @settings(max_examples=20, deadline=None)
 def test_off_line_update_sums_the_returns_of_all_visits(episode, sigma, lam):
     """What Eq. (8) should be: α Σ_visits (G_t − Q), of which the printed line is the first visit's part."""
@@ -284,7 +318,10 @@ def test_tree_backup_needs_no_ratio():
     episode = make_episode(11, True)
     mu = np.full((4, 3), 1 / 3)
     at = {"n": 3, "sigma": 0.0, "gamma": 0.9, "alpha": 0.1}
-    assert (tabular.n_step_q_sigma(Q, episode, PI, mu, **at) == tabular.n_step_q_sigma(Q, episode, PI, **at)).all()
+    assert (
+        tabular.n_step_q_sigma(Q, episode, PI, mu, **at)
+        == tabular.n_step_q_sigma(Q, episode, PI, **at)
+    ).all()
 
 
 def move(mdp, q, x, u, sigma, pi, mu, *, correct_bootstrap):
@@ -311,7 +348,8 @@ def expected_move(mdp, q, n, sigma, pi, mu, *, correct_bootstrap):
                 for s2, a2 in np.ndindex(states, actions)
             ]
         result[s, a] = sum(
-            p * move(mdp, q, x, u, sigma, pi, mu, correct_bootstrap=correct_bootstrap) for p, x, u in paths
+            p * move(mdp, q, x, u, sigma, pi, mu, correct_bootstrap=correct_bootstrap)
+            for p, x, u in paths
         )
     return result
 
@@ -341,13 +379,18 @@ def test_unless_told_otherwise_the_last_action_is_not_corrected():
 @pytest.mark.parametrize("n", [1, 2])
 def test_the_uncorrected_last_action_moves_the_target_of_off_policy_n_step_sarsa(n):
     """With ρ up to A_{t+n−1} the fixed point solves q = r + γP^π(… (r + γP^μ q)): q^μ for n = 1. With A_{t+n}: q^π."""
-    mdp, (pi, mu) = make_mdp(12, states=2, actions=2, gamma=0.8), make_policies(12, states=2, actions=2)
+    mdp, (pi, mu) = (
+        make_mdp(12, states=2, actions=2, gamma=0.8),
+        make_policies(12, states=2, actions=2),
+    )
     r, p_pi, p_mu, g = mdp.rewards.ravel(), mdp.pair_chain(pi), mdp.pair_chain(mu), mdp.gamma
     power = np.linalg.matrix_power(g * p_pi, n - 1)
     head = sum(np.linalg.matrix_power(g * p_pi, i) for i in range(n)) @ r
     biased = np.linalg.solve(np.eye(4) - power @ (g * p_mu), head).reshape(2, 2)
     assert np.abs(expected_move(mdp, biased, n, 1.0, pi, mu, correct_bootstrap=False)).max() < 1e-12
-    assert np.abs(expected_move(mdp, mdp.q(pi), n, 1.0, pi, mu, correct_bootstrap=True)).max() < 1e-12
+    assert (
+        np.abs(expected_move(mdp, mdp.q(pi), n, 1.0, pi, mu, correct_bootstrap=True)).max() < 1e-12
+    )
     assert np.abs(biased - mdp.q(pi)).max() > 0.01
     if n == 1:
         np.testing.assert_allclose(biased, mdp.q(mu), atol=1e-12)
@@ -356,10 +399,15 @@ def test_the_uncorrected_last_action_moves_the_target_of_off_policy_n_step_sarsa
 @pytest.mark.parametrize("sigma", [0.0, 0.3, 0.5, 1.0])
 def test_for_one_step_the_ratio_leaves_a_mixture_as_the_target(sigma):
     """n = 1: the weight of μ in the target is σ without a factor for A_{t+1}, and σ(1 − σ) with it."""
-    mdp, (pi, mu) = make_mdp(21, states=2, actions=2, gamma=0.8), make_policies(21, states=2, actions=2)
+    mdp, (pi, mu) = (
+        make_mdp(21, states=2, actions=2, gamma=0.8),
+        make_policies(21, states=2, actions=2),
+    )
     for correct, weight in [(False, sigma), (True, sigma * (1 - sigma))]:
         q = mdp.q(pi + weight * (mu - pi))
-        assert np.abs(expected_move(mdp, q, 1, sigma, pi, mu, correct_bootstrap=correct)).max() < 1e-12
+        assert (
+            np.abs(expected_move(mdp, q, 1, sigma, pi, mu, correct_bootstrap=correct)).max() < 1e-12
+        )
 
 
 # --- the mixed operator, Eq. (9) -----------------------------------------------------------------------------
@@ -386,8 +434,15 @@ def test_mixed_operator_is_the_mean_of_sampled_sums():
     exact = (matrix @ q.ravel() + offset).reshape(q.shape)
     samples = np.empty(1000)
     for i in range(len(samples)):
-        rest = sample_episode(mdp, MU, mdp.transitions[2, 1], rng, max_steps=24)  # what follows the pair (2, 1)
-        episode = Episode(np.r_[2, rest.states], np.r_[1, rest.actions], np.r_[mdp.rewards[2, 1], rest.rewards], False)
+        rest = sample_episode(
+            mdp, MU, mdp.transitions[2, 1], rng, max_steps=24
+        )  # what follows the pair (2, 1)
+        episode = Episode(
+            np.r_[2, rest.states],
+            np.r_[1, rest.actions],
+            np.r_[mdp.rewards[2, 1], rest.rewards],
+            False,
+        )
         samples[i] = tabular.td_error_return(q, episode, PI, 0, sigma=0.5, lam=0.5, gamma=0.6)
     assert abs(samples.mean() - exact[2, 1]) < 4.5 * samples.std(ddof=1) / np.sqrt(len(samples))
 
@@ -409,7 +464,9 @@ def test_fixed_point_with_terminal_states_and_no_discount():
     for lam in (0.0, 0.9, 1.0):
         matrix, offset = tabular.mixed_operator(walk.mdp, pi, mu, 0.4, lam)
         point = np.linalg.solve(np.eye(14) - matrix, offset)
-        np.testing.assert_allclose(point.reshape(7, 2), walk.mdp.q(np.full((7, 2), [0.38, 0.62])), atol=1e-12)
+        np.testing.assert_allclose(
+            point.reshape(7, 2), walk.mdp.q(np.full((7, 2), [0.38, 0.62])), atol=1e-12
+        )
 
 
 @given(
@@ -442,7 +499,10 @@ def test_operator_is_no_contraction_when_policies_differ_and_lambda_is_large():
     transitions[:, 0, 0] = transitions[:, 1, 1] = 1.0
     mdp = FiniteMDP(transitions, np.zeros((2, 2)), 0.99)
     pi, mu = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    radius = {s: np.abs(np.linalg.eigvals(tabular.mixed_operator(mdp, pi, mu, s, 0.99)[0])).max() for s in (0.0, 1.0)}
+    radius = {
+        s: np.abs(np.linalg.eigvals(tabular.mixed_operator(mdp, pi, mu, s, 0.99)[0])).max()
+        for s in (0.0, 1.0)
+    }
     assert radius[0.0] > 1.0
     assert radius[1.0] < 1.0
 
@@ -462,11 +522,15 @@ def test_small_steps_follow_the_operator_weighted_by_visits():
     mdp = make_mdp(22)
     problem = PredictionProblem.on_pairs(mdp, MU, PI, np.eye(12))
     matrix, offset = tabular.mixed_operator(mdp, PI, MU, 0.3, 0.6)
-    np.testing.assert_allclose(problem.A(0.3, 0.6), np.diag(problem.xi) @ (matrix - np.eye(12)), atol=1e-13)
+    np.testing.assert_allclose(
+        problem.A(0.3, 0.6), np.diag(problem.xi) @ (matrix - np.eye(12)), atol=1e-13
+    )
     np.testing.assert_allclose(problem.b(0.3, 0.6), problem.xi * offset, atol=1e-13)
 
 
-@pytest.mark.parametrize(("lam", "critical"), [(0.9, 2.7 - 46 / 19), (0.95, 2.85 - 46 / 19), (1.0, 3.0 - 46 / 19)])
+@pytest.mark.parametrize(
+    ("lam", "critical"), [(0.9, 2.7 - 46 / 19), (0.95, 2.85 - 46 / 19), (1.0, 3.0 - 46 / 19)]
+)
 def test_tabular_q_pi_lambda_diverges_on_one_state(lam, critical):
     """One state, π takes action 1, μ takes it three times in four, γ = 0.95: unstable below σ = 3λ − 46/19."""
     mdp = FiniteMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], 0.95)
@@ -482,7 +546,9 @@ def learn(step, first, mdp, mu, *, episodes, seed):
     """Chunks of 200 steps, step size ½(chunk + 1)^(−0.6), tables averaged over the second half."""
     rng, q, total = np.random.default_rng(seed), first, 0.0
     for k in range(episodes):
-        episode = sample_episode(mdp, mu, np.full(mdp.n_states, 1 / mdp.n_states), rng, max_steps=200)
+        episode = sample_episode(
+            mdp, mu, np.full(mdp.n_states, 1 / mdp.n_states), rng, max_steps=200
+        )
         q = step(q, episode, 0.5 * (k + 1) ** -0.6)
         total = total + q * (k >= episodes // 2)
     return total / (episodes - episodes // 2)
@@ -495,12 +561,25 @@ def learn(step, first, mdp, mu, *, episodes, seed):
         (lambda q, e, a: tabular.sarsa(q, e, gamma=0.6, alpha=a), 1.0),
         (lambda q, e, a: tabular.expected_sarsa(q, e, PI, gamma=0.6, alpha=a), 0.0),
         (lambda q, e, a: tabular.q_sigma(q, e, PI, sigma=0.5, gamma=0.6, alpha=a), 0.5),
-        (lambda q, e, a: tabular.q_sigma_lambda(q, e, PI, sigma=0.5, lam=0.5, gamma=0.6, alpha=a), 0.5),
+        (
+            lambda q, e, a: tabular.q_sigma_lambda(
+                q, e, PI, sigma=0.5, lam=0.5, gamma=0.6, alpha=a
+            ),
+            0.5,
+        ),
         (lambda q, e, a: tabular.q_pi_lambda(q, e, PI, lam=0.3, gamma=0.6, alpha=a), 0.0),
         (lambda q, e, a: tabular.sarsa_lambda(q, e, lam=0.6, gamma=0.6, alpha=a), 1.0),
         (lambda q, e, a: tabular.n_step_tree_backup(q, e, PI, n=3, gamma=0.6, alpha=a), 0.0),
     ],
-    ids=["sarsa", "expected-sarsa", "q-sigma", "q-sigma-lambda", "q-pi-lambda", "sarsa-lambda", "tree-backup"],
+    ids=[
+        "sarsa",
+        "expected-sarsa",
+        "q-sigma",
+        "q-sigma-lambda",
+        "q-pi-lambda",
+        "sarsa-lambda",
+        "tree-backup",
+    ],
 )
 def test_off_policy_learners_converge_to_the_value_of_the_mixture(step, target):
     """Data from μ: σ = 0 finds q^π, σ = 1 finds q^μ, and between them q of the mixture, not q^π."""
@@ -544,16 +623,24 @@ SMALL = {"gamma": 0.9, "alpha": 0.1}
         (lambda: tabular.q_sigma(Q, EPISODE, PI, sigma=np.nan, **SMALL), "sigma is nan"),
         (lambda: tabular.n_step_sarsa(Q, EPISODE, n=0, **SMALL), "n is 0"),
         (lambda: tabular.n_step_sarsa(Q, EPISODE, n=1.5, **SMALL), "n is 1.5"),
-        (lambda: tabular.n_step_q_sigma(Q, EPISODE, PI, PI[:1], n=1, sigma=1.0, **SMALL), "mu has shape"),
         (
-            lambda: tabular.n_step_q_sigma(Q, EPISODE, PI, np.eye(3)[[0, 0, 0, 0]], n=1, sigma=1.0, **SMALL),
+            lambda: tabular.n_step_q_sigma(Q, EPISODE, PI, PI[:1], n=1, sigma=1.0, **SMALL),
+            "mu has shape",
+        ),
+        (
+            lambda: tabular.n_step_q_sigma(
+                Q, EPISODE, PI, np.eye(3)[[0, 0, 0, 0]], n=1, sigma=1.0, **SMALL
+            ),
             "mu gives probability 0",
         ),
         (lambda: tabular.sarsa_lambda(Q, EPISODE, lam=1.01, **SMALL), "lam is 1.01"),
         (lambda: tabular.sarsa_lambda(Q, EPISODE, lam=-0.01, **SMALL), "lam is -0.01"),
         (lambda: tabular.q_pi_lambda(Q, EPISODE, PI, lam=np.nan, **SMALL), "lam is nan"),
         (lambda: tabular.lambda_return(Q, EPISODE, 12, lam=0.5, gamma=0.9), "t is 12"),
-        (lambda: tabular.td_error_return(Q, EPISODE, PI, -1, sigma=1.0, lam=0.5, gamma=0.9), "t is -1"),
+        (
+            lambda: tabular.td_error_return(Q, EPISODE, PI, -1, sigma=1.0, lam=0.5, gamma=0.9),
+            "t is -1",
+        ),
         (lambda: tabular.mixture_policy(PI, MU[:, :2], 0.5), "mu has shape"),
         (lambda: tabular.mixture_policy(PI, MU, 1.5), "sigma is 1.5"),
         (lambda: tabular.policy_distance(PI, MU * 2), "mu sums to 2"),
@@ -576,7 +663,9 @@ def test_any_finite_sigma_is_taken():
 
 
 def test_undiscounted_full_traces_need_episodes_that_end():
-    mdp = FiniteMDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], np.zeros((2, 2)), 1.0, terminal=[1])
+    mdp = FiniteMDP(
+        [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], np.zeros((2, 2)), 1.0, terminal=[1]
+    )
     stays, leaves = [[1.0, 0.0], [1.0, 0.0]], [[0.5, 0.5], [1.0, 0.0]]
     tabular.mixed_operator(mdp, stays, leaves, 0.5, 1.0)
     told = r"^lam is 1\.0 with gamma 1\.0; mu does not end episodes surely, so lam·gamma should be below 1$"
@@ -601,35 +690,81 @@ def test_a_table_needs_a_row_and_a_column_for_every_index_of_the_episode():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tabular.sarsa(Q, EPISODE, gamma=-0.1, alpha=0.1), r"^gamma is -0\.1; it should be in \[0, 1\]$"),
-        (lambda: tabular.sarsa(Q, EPISODE, gamma=0.9, alpha=-1), r"^alpha is -1; it should be in \[0, inf\)$"),
-        (lambda: tabular.sarsa(Q, [1, 2], **SMALL), r"^episode is \[1, 2\]; it should be an Episode$"),
-        (lambda: tabular.expected_sarsa(Q, EPISODE, PI[:2], **SMALL), r"^pi has shape \(2, 3\); it .* \(4, 3\)$"),
-        (lambda: tabular.sarsa_lambda(Q, EPISODE, lam=2, **SMALL), r"^lam is 2; it should be in \[0, 1\]$"),
-        (lambda: tabular.lambda_return(Q, EPISODE, 12, lam=0.5, gamma=0.9), r"^t is 12; it should be from 0 to 11$"),
+        (
+            lambda: tabular.sarsa(Q, EPISODE, gamma=-0.1, alpha=0.1),
+            r"^gamma is -0\.1; it should be in \[0, 1\]$",
+        ),
+        (
+            lambda: tabular.sarsa(Q, EPISODE, gamma=0.9, alpha=-1),
+            r"^alpha is -1; it should be in \[0, inf\)$",
+        ),
+        (
+            lambda: tabular.sarsa(Q, [1, 2], **SMALL),
+            r"^episode is \[1, 2\]; it should be an Episode$",
+        ),
+        (
+            lambda: tabular.expected_sarsa(Q, EPISODE, PI[:2], **SMALL),
+            r"^pi has shape \(2, 3\); it .* \(4, 3\)$",
+        ),
+        (
+            lambda: tabular.sarsa_lambda(Q, EPISODE, lam=2, **SMALL),
+            r"^lam is 2; it should be in \[0, 1\]$",
+        ),
+        (
+            lambda: tabular.lambda_return(Q, EPISODE, 12, lam=0.5, gamma=0.9),
+            r"^t is 12; it should be from 0 to 11$",
+        ),
         (
             lambda: tabular.td_error_return(Q, EPISODE, PI, 12, sigma=1.0, lam=0.5, gamma=0.9),
             r"^t is 12; it should be from 0 to 11$",
         ),
         (
-            lambda: tabular.n_step_q_sigma(Q, EPISODE, PI, n=1, sigma=1.0, correct_bootstrap=1, **SMALL),
+            lambda: tabular.n_step_q_sigma(
+                Q, EPISODE, PI, n=1, sigma=1.0, correct_bootstrap=1, **SMALL
+            ),
             r"^correct_bootstrap is 1; it should be True or False$",
         ),
         (
-            lambda: tabular.n_step_q_sigma(Q, EPISODE, PI, np.eye(3)[[0, 0, 0, 0]], n=1, sigma=1.0, **SMALL),
+            lambda: tabular.n_step_q_sigma(
+                Q, EPISODE, PI, np.eye(3)[[0, 0, 0, 0]], n=1, sigma=1.0, **SMALL
+            ),
             r"^mu gives probability 0 to an action of the episode; it should be the policy that acted$",
         ),
-        (lambda: tabular.mixed_operator(None, PI, MU, 0.5, 0.5), r"^mdp is None; it should be a FiniteMDP$"),
-        (lambda: tabular.mixed_fixed_point(None, PI, MU, 0.5), r"^mdp is None; it should be a FiniteMDP$"),
+        (
+            lambda: tabular.mixed_operator(None, PI, MU, 0.5, 0.5),
+            r"^mdp is None; it should be a FiniteMDP$",
+        ),
+        (
+            lambda: tabular.mixed_fixed_point(None, PI, MU, 0.5),
+            r"^mdp is None; it should be a FiniteMDP$",
+        ),
         (lambda: tabular.mixed_fixed_point(make_mdp(0), PI[:2], MU, 0.5), r"^pi has shape "),
         (lambda: tabular.mixed_fixed_point(make_mdp(0), PI, MU[:2], 0.5), r"^mu has shape "),
-        (lambda: tabular.mixture_policy(PI * 2, MU, 0.5), r"^pi sums to 2 at \(0,\); it should sum to 1$"),
-        (lambda: tabular.mixture_policy(PI, MU, -0.1), r"^sigma is -0\.1; it should be in \[0, 1\]$"),
+        (
+            lambda: tabular.mixture_policy(PI * 2, MU, 0.5),
+            r"^pi sums to 2 at \(0,\); it should sum to 1$",
+        ),
+        (
+            lambda: tabular.mixture_policy(PI, MU, -0.1),
+            r"^sigma is -0\.1; it should be in \[0, 1\]$",
+        ),
         (lambda: tabular.policy_distance(PI * 2, MU), r"^pi sums to 2 "),
-        (lambda: tabular.contraction_limit(1.1, 0.5, 1.0), r"^gamma is 1\.1; it should be in \[0, 1\]$"),
-        (lambda: tabular.contraction_limit(-0.1, 0.5, 1.0), r"^gamma is -0\.1; it should be in \[0, 1\]$"),
-        (lambda: tabular.contraction_limit(0.9, np.nan, 1.0), r"^sigma is nan; it should be finite$"),
-        (lambda: tabular.contraction_limit(0.9, 0.5, -0.1), r"^distance is -0\.1; it should be in \[0, 2\]$"),
+        (
+            lambda: tabular.contraction_limit(1.1, 0.5, 1.0),
+            r"^gamma is 1\.1; it should be in \[0, 1\]$",
+        ),
+        (
+            lambda: tabular.contraction_limit(-0.1, 0.5, 1.0),
+            r"^gamma is -0\.1; it should be in \[0, 1\]$",
+        ),
+        (
+            lambda: tabular.contraction_limit(0.9, np.nan, 1.0),
+            r"^sigma is nan; it should be finite$",
+        ),
+        (
+            lambda: tabular.contraction_limit(0.9, 0.5, -0.1),
+            r"^distance is -0\.1; it should be in \[0, 2\]$",
+        ),
     ],
 )
 def test_refusals_say_what_it_was_and_what_it_should_be(call, message):
@@ -644,10 +779,15 @@ def test_probability_zero_matters_only_for_actions_that_were_taken_by_the_behavi
     half = np.full((2, 2), 0.5)
     at = {"n": 2, "sigma": 1.0, "gamma": 1.0, "alpha": 1.0}
     # Of 1 step each: ρ has the factor of A_1, ½/½, and both targets are two rewards and one.
-    assert tabular.n_step_q_sigma(np.zeros((2, 2)), ended, half, mu, **at).tolist() == [[0.0, 0.0], [2.0, 1.0]]
+    assert tabular.n_step_q_sigma(np.zeros((2, 2)), ended, half, mu, **at).tolist() == [
+        [0.0, 0.0],
+        [2.0, 1.0],
+    ]
     with pytest.raises(ValueError, match=r"^mu gives probability 0"):
         tabular.n_step_q_sigma(np.zeros((2, 2)), cut, half, mu, **at)
-    first = Episode([0, 1, 1], [1, 0, 0], [1.0, 1.0], True)  # no ratio needs the first action, but μ did not take it
+    first = Episode(
+        [0, 1, 1], [1, 0, 0], [1.0, 1.0], True
+    )  # no ratio needs the first action, but μ did not take it
     with pytest.raises(ValueError, match=r"^mu gives probability 0"):
         tabular.n_step_q_sigma(np.zeros((2, 2)), first, half, mu, **at)
 

@@ -19,7 +19,9 @@ def task(seed=0):
     moves[3] = [0.0, 0.0, 0.0, 1.0]
     rewards = rng.standard_normal((4, 3))
     rewards[3] = 0.0
-    return TabularTask(FiniteMDP(moves, rewards, GAMMA, terminal=[3]), np.array([0.2, 0.5, 0.3, 0.0]))
+    return TabularTask(
+        FiniteMDP(moves, rewards, GAMMA, terminal=[3]), np.array([0.2, 0.5, 0.3, 0.0])
+    )
 
 
 def test_the_largest_uniform_number_finds_a_state_where_a_law_falls_short_of_one():
@@ -27,9 +29,16 @@ def test_the_largest_uniform_number_finds_a_state_where_a_law_falls_short_of_one
     assert np.cumsum(tenth)[-1] <= 1.0 - 2.0**-53
     rewards = np.zeros((10, 1))
     rewards[:9] = 1.0
-    ten = TabularTask(FiniteMDP(np.full((10, 1, 10), 0.1), rewards, 0.5, terminal=[9]), np.eye(10)[0])
-    for control, reach in ((n_step_q_sigma_control, {"n": 2}), (q_sigma_lambda_control, {"lam": 0.5})):
-        returns, q = control(ten, sigma=[0.5], alpha=0.5, epsilon=0.0, draw=lambda: 1.0 - 2.0**-53, **reach)
+    ten = TabularTask(
+        FiniteMDP(np.full((10, 1, 10), 0.1), rewards, 0.5, terminal=[9]), np.eye(10)[0]
+    )
+    for control, reach in (
+        (n_step_q_sigma_control, {"n": 2}),
+        (q_sigma_lambda_control, {"lam": 0.5}),
+    ):
+        returns, q = control(
+            ten, sigma=[0.5], alpha=0.5, epsilon=0.0, draw=lambda: 1.0 - 2.0**-53, **reach
+        )
         assert (returns.tolist(), q[0, 0], q[1:].any()) == ([1.0], 0.5, False)
 
 
@@ -114,9 +123,17 @@ def trace_learner(lam):
 @pytest.mark.parametrize("limit", [4, 10_000])
 @pytest.mark.parametrize("n", [1, 2, 3, 50])
 def test_n_step_control_is_that_of_the_second_implementation(n, limit):
-    wanted = episodes(task(), np.random.default_rng(1).random, n_step_learner(n), limit, stored=True)
+    wanted = episodes(
+        task(), np.random.default_rng(1).random, n_step_learner(n), limit, stored=True
+    )
     found = n_step_q_sigma_control(
-        task(), n=n, sigma=SIGMAS, alpha=ALPHA, epsilon=EPSILON, draw=np.random.default_rng(1).random, max_steps=limit
+        task(),
+        n=n,
+        sigma=SIGMAS,
+        alpha=ALPHA,
+        epsilon=EPSILON,
+        draw=np.random.default_rng(1).random,
+        max_steps=limit,
     )
     for got, want in zip(found, wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-13)
@@ -125,7 +142,9 @@ def test_n_step_control_is_that_of_the_second_implementation(n, limit):
 @pytest.mark.parametrize("limit", [4, 10_000])
 @pytest.mark.parametrize("lam", [0.0, 0.7, 1.0])
 def test_control_with_traces_is_that_of_the_second_implementation(lam, limit):
-    wanted = episodes(task(), np.random.default_rng(2).random, trace_learner(lam), limit, stored=False)
+    wanted = episodes(
+        task(), np.random.default_rng(2).random, trace_learner(lam), limit, stored=False
+    )
     draw = np.random.default_rng(2).random
     found = q_sigma_lambda_control(
         task(), lam=lam, sigma=SIGMAS, alpha=ALPHA, epsilon=EPSILON, draw=draw, max_steps=limit
@@ -162,7 +181,10 @@ def test_bad_input_is_refused_by_name(method):
     for change, message in (
         ({"draw": lambda: 1.0}, r"^draw is 1\.0; it should be in \[0, 1\)$"),
         ({"draw": lambda: -0.1}, r"^draw is -0\.1; it should be in \[0, 1\)$"),
-        ({"draw": lambda x: x}, r"^draw is <function .*>; it should be a function without arguments: .*missing"),
+        (
+            {"draw": lambda x: x},
+            r"^draw is <function .*>; it should be a function without arguments: .*missing",
+        ),
         ({"draw": 0.5}, r"^draw is 0\.5; it should be a function$"),
         ({"epsilon": 1.5}, r"^epsilon is 1\.5; it should be in \[0, 1\]$"),
         ({"epsilon": -0.5}, r"^epsilon is -0\.5; it should be in \[0, 1\]$"),
@@ -182,10 +204,14 @@ def test_bad_input_is_refused_by_name(method):
 
 
 def test_an_epsilon_greedy_row_by_hand():
-    np.testing.assert_allclose(epsilon_greedy([0.0, 2.0, 2.0, 3e300], 0.2), [0.05, 0.05, 0.05, 0.85])
+    np.testing.assert_allclose(
+        epsilon_greedy([0.0, 2.0, 2.0, 3e300], 0.2), [0.05, 0.05, 0.05, 0.85]
+    )
     np.testing.assert_allclose(epsilon_greedy([3.0, 3.0], 0.0), [1.0, 0.0])
     np.testing.assert_allclose(epsilon_greedy([1.0, 3.0], 1.0), [0.5, 0.5])
-    with pytest.raises(ValueError, match=r"^row has shape \(1, 2\); it should have shape \(any,\)$"):
+    with pytest.raises(
+        ValueError, match=r"^row has shape \(1, 2\); it should have shape \(any,\)$"
+    ):
         epsilon_greedy([[0.0, 1.0]], 0.1)
     for epsilon in (-0.1, 1.1):
         with pytest.raises(ValueError, match=rf"^epsilon is {epsilon}; it should be in \[0, 1\]$"):

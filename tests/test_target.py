@@ -26,7 +26,9 @@ GRID = list(itertools.product((0.0, 0.3, 1.0), (0.0, 0.9, 1.0), (0.5, 0.95)))
 def page():
     context = scripts(("explorables.js", "target.js"), target.target_explorable())
     for name in ("rest", "errors"):
-        context.eval(f"var {name} = (...at) => gqTarget.{name}(gqExplorables.target.formulas, ...at);")
+        context.eval(
+            f"var {name} = (...at) => gqTarget.{name}(gqExplorables.target.formulas, ...at);"
+        )
     return context
 
 
@@ -39,7 +41,9 @@ def test_a_table_holds_the_values_of_the_mixture_found_by_iteration(page):
         mdp, policy, q = machine_mdp(gamma), PLAN + sigma * (CREW - PLAN), np.zeros((3, 2))
         for _ in range(2000):  # Bellman's equation, by iteration: no matrix is inverted
             q = mdp.rewards + gamma * mdp.transitions @ (policy * q).sum(axis=1)
-        np.testing.assert_allclose(formula(page, "target", "values", sigma, gamma), q.ravel(), rtol=1e-9)
+        np.testing.assert_allclose(
+            formula(page, "target", "values", sigma, gamma), q.ravel(), rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize("weights", target.WEIGHTS)
@@ -52,7 +56,9 @@ def test_what_is_held_and_its_errors_are_the_librarys(page, weights):
         abscissa = np.linalg.eigvals(problem.A(sigma, lam)).real.max()
         np.testing.assert_allclose(found["abscissa"], abscissa, rtol=1e-6, atol=1e-9)
         plan, mixture = mixture_values(0.0, gamma), mixture_values(sigma, gamma)
-        expected = [np.sqrt(problem.xi @ gap**2) for gap in (held - plan, mixture - plan, held - mixture)]
+        expected = [
+            np.sqrt(problem.xi @ gap**2) for gap in (held - plan, mixture - plan, held - mixture)
+        ]
         errors = call(page, "errors", held.tolist(), sigma, gamma)
         np.testing.assert_allclose(errors, expected, rtol=1e-8, atol=1e-6)
 
@@ -60,9 +66,13 @@ def test_what_is_held_and_its_errors_are_the_librarys(page, weights):
 def test_features_are_what_their_names_say():
     runs, repairs = np.tile([1.0, 0.0], 3), np.tile([0.0, 1.0], 3)
     wear = np.repeat([0.0, 0.5, 1.0], 2) * runs
-    np.testing.assert_array_equal(target.machine_weights("three weights").features.T, [np.ones(6), repairs, wear])
+    np.testing.assert_array_equal(
+        target.machine_weights("three weights").features.T, [np.ones(6), repairs, wear]
+    )
     np.testing.assert_array_equal(target.machine_weights("two weights").features.T, [runs, repairs])
-    np.testing.assert_array_equal(target.machine_weights("one weight").features.ravel(), 1.0 + PLAN.ravel())
+    np.testing.assert_array_equal(
+        target.machine_weights("one weight").features.ravel(), 1.0 + PLAN.ravel()
+    )
     np.testing.assert_array_equal(target.machine_weights("table").features, np.eye(6))
     with pytest.raises(ValueError, match=r"^weights "):
         target.machine_weights("four weights")
@@ -104,7 +114,8 @@ def opened(book, browser):
 @needs_browser
 @pytest.mark.parametrize("weights", target.WEIGHTS)
 @pytest.mark.parametrize(
-    ("sigma", "lam", "gamma"), [pytest.param(0.0, 0.0, 0.95, marks=pytest.mark.thorough), (0.75, 0.5, 0.8)]
+    ("sigma", "lam", "gamma"),
+    [pytest.param(0.0, 0.0, 0.95, marks=pytest.mark.thorough), (0.75, 0.5, 0.8)],
 )
 def test_live_figure_shows_the_librarys_numbers(opened, weights, sigma, lam, gamma):
     _, figure = opened

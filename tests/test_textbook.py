@@ -40,7 +40,11 @@ def instance(seed, states=5, actions=3, features=None, discount=0.9):
     mdp = random_mdp(rng, states, actions, discount, concentration=0.3)
     mu = 0.1 + (1 - 0.1 * actions) * random_policy(rng, states, actions)
     pi = random_policy(rng, states, actions, concentration=0.3)
-    phi = np.eye(states * actions) if features is None else rng.standard_normal((states * actions, features))
+    phi = (
+        np.eye(states * actions)
+        if features is None
+        else rng.standard_normal((states * actions, features))
+    )
     return mdp, mu, pi, PredictionProblem.on_pairs(mdp, mu, pi, phi)
 
 
@@ -56,16 +60,26 @@ def parts():
 def test_matrices_are_the_sum_over_the_visits_that_a_trace_remembers(seed):
     _, mu, pi, problem = instance(seed, features=4)
     s, d = np.random.default_rng(seed).random(2)
-    view, c, phi = TextbookProblem.of(problem, mu, pi, s), trace_coefficients(mu, pi, sigma=s), problem.features
+    view, c, phi = (
+        TextbookProblem.of(problem, mu, pi, s),
+        trace_coefficients(mu, pi, sigma=s),
+        problem.features,
+    )
     total, term = 0.0, problem.xi[:, None] * phi
     for _ in range(600):
         total, term = total + term, 0.9 * d * c.reshape(-1, 1) * (problem.p_mu.T @ term)
-    assert np.allclose(view.A(s, d), total.T @ (0.9 * problem.p_pi @ phi - phi), rtol=1e-9, atol=1e-12)
+    assert np.allclose(
+        view.A(s, d), total.T @ (0.9 * problem.p_pi @ phi - phi), rtol=1e-9, atol=1e-12
+    )
     assert np.allclose(view.b(s, d), total.T @ problem.rewards, rtol=1e-9, atol=1e-12)
     assert np.allclose(view.gamma_v(s, d), view.M + view.A(s, d).T, rtol=1e-9, atol=1e-12)
     theta = np.random.default_rng(99).standard_normal(4)
-    assert np.allclose(view.prop1_step(theta, s, d), -view.mspbe_gradient(theta, s, d), rtol=1e-8, atol=1e-11)
-    assert np.allclose(problem.p_mu * c.ravel(), problem.p_pi * (s + (1 - s) * mu).ravel(), rtol=1e-13)
+    assert np.allclose(
+        view.prop1_step(theta, s, d), -view.mspbe_gradient(theta, s, d), rtol=1e-8, atol=1e-11
+    )
+    assert np.allclose(
+        problem.p_mu * c.ravel(), problem.p_pi * (s + (1 - s) * mu).ravel(), rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -74,7 +88,9 @@ def test_a_table_has_the_fixed_point_of_the_target_policy_whatever_the_rule(rule
         mdp, mu, pi, table = instance(seed)
         s, d = np.random.default_rng([seed, 1]).random(2)
         c = trace_coefficients(mu, pi, rule, sigma=s, psi=2.0)
-        assert np.allclose(TracedProblem.of(table, c).fixed_point(0.0, d), mdp.q(pi).ravel(), rtol=1e-8)
+        assert np.allclose(
+            TracedProblem.of(table, c).fixed_point(0.0, d), mdp.q(pi).ravel(), rtol=1e-8
+        )
 
 
 def test_every_return_of_the_textbook_has_mean_q_at_q_with_a_sigma_for_every_pair():
@@ -109,13 +125,21 @@ def test_a_table_with_c_up_to_rho_is_stable_in_the_semi_gradient_for_every_lambd
 def test_ends_of_the_coefficients_to_the_bit(parts):
     _, mu, pi, problem = parts
     rho = importance_ratios(mu, pi)
-    assert np.array_equal(trace_coefficients(mu, pi, sigma=0.0), trace_coefficients(mu, pi, "tree_backup"))
+    assert np.array_equal(
+        trace_coefficients(mu, pi, sigma=0.0), trace_coefficients(mu, pi, "tree_backup")
+    )
     assert np.array_equal(trace_coefficients(mu, pi, "tree_backup"), pi)
-    assert np.array_equal(trace_coefficients(mu, pi, sigma=1.0), trace_coefficients(mu, pi, "importance"))
+    assert np.array_equal(
+        trace_coefficients(mu, pi, sigma=1.0), trace_coefficients(mu, pi, "importance")
+    )
     assert np.array_equal(trace_coefficients(mu, pi, "importance"), rho)
     assert np.array_equal(trace_coefficients(mu, pi, "abq", psi=1.0), pi)
-    assert np.array_equal(trace_coefficients(mu, pi, "abq", psi=1e6), trace_coefficients(mu, pi, "retrace"))
-    assert np.allclose(trace_coefficients(mu, pi, "abq", psi=1.5), pi * np.minimum(1.5, 1 / np.maximum(mu, pi)))
+    assert np.array_equal(
+        trace_coefficients(mu, pi, "abq", psi=1e6), trace_coefficients(mu, pi, "retrace")
+    )
+    assert np.allclose(
+        trace_coefficients(mu, pi, "abq", psi=1.5), pi * np.minimum(1.5, 1 / np.maximum(mu, pi))
+    )
     assert not trace_coefficients(mu, pi, "abq", psi=0.0).any()
     assert np.array_equal(trace_coefficients(mu, pi, "retrace"), np.minimum(1.0, rho))
     by_state = trace_coefficients(mu, pi, sigma=np.array([[0.0], [1.0], [0.0], [1.0], [0.5]]))
@@ -137,13 +161,17 @@ def test_the_step_is_tree_backup_and_maeis_to_the_bit(parts):
         theta, omega, e, phi, mean, other = np.random.default_rng(seed).standard_normal((6, 3))
         rates = {"lam": 0.5, "gamma": 0.9, "alpha": 0.125}
         cut = trace_coefficients(mu, pi, sigma=0.0)[1, 2]
-        ours = textbook_gq_step(theta, np.zeros(3), e, phi, 0.5, mean, other, coefficient=cut, beta=0.0, **rates)
+        ours = textbook_gq_step(
+            theta, np.zeros(3), e, phi, 0.5, mean, other, coefficient=cut, beta=0.0, **rates
+        )
         tree = tree_backup_step(theta, e, phi, 0.5, mean, probability=pi[1, 2], **rates)
         assert np.array_equal(ours[0], tree[0])
         assert np.array_equal(ours[2], tree[1])
         assert ours[3] == tree[2]
         rho = importance_ratios(mu, pi)[1, 2]
-        ours = textbook_gq_step(theta, omega, e, phi, 0.5, mean, mean, coefficient=rho, beta=0.25, **rates)
+        ours = textbook_gq_step(
+            theta, omega, e, phi, 0.5, mean, mean, coefficient=rho, beta=0.25, **rates
+        )
         maei = maei_gq_step(theta, omega, e, phi, 0.5, mean, rho=rho, beta=0.25, **rates)
         assert all(np.array_equal(a, b) for a, b in zip(ours, maei, strict=True))
 
@@ -166,13 +194,19 @@ def test_the_ensemble_repeats_the_step(parts):
     walks = pair_walks(problem, 2, 40, np.random.default_rng(6))
     for expected in (False, True):
         tables = textbook_tables(mdp, mu, pi, phi, c, expected=expected)
-        path, diverged = gq_ensemble(problem, tables, walks, np.ones(4), lam=0.7, alpha=0.05, beta=0.1)
+        path, diverged = gq_ensemble(
+            problem, tables, walks, np.ones(4), lam=0.7, alpha=0.05, beta=0.1
+        )
         assert not diverged.any()
         for run, walk in enumerate(walks):
             theta, omega, e = np.ones(4), np.zeros(4), np.zeros(4)
             for here, after in itertools.pairwise(walk):
                 state, now = after // 3, phi.reshape(5, 3, 4)
-                w = (mu[state] * c[state]) @ now[state] if expected else c.ravel()[after] * phi[after]
+                w = (
+                    (mu[state] * c[state]) @ now[state]
+                    if expected
+                    else c.ravel()[after] * phi[after]
+                )
                 theta, omega, e, _ = textbook_gq_step(
                     theta, omega, e, phi[here], problem.rewards[here], pi[state] @ now[state], w,
                     coefficient=c.ravel()[here], lam=0.7, gamma=0.9, alpha=0.05, beta=0.1,
@@ -207,7 +241,9 @@ def test_second_moments_are_those_of_the_recursion(c):
         scaled = decay * weights[:, None] * (chain.T @ first)
         cross = phi[:, :, None] * scaled[:, None, :]
         outer = problem.xi[:, None, None] * phi[:, :, None] * phi[:, None, :]
-        second = outer + cross + cross.transpose(0, 2, 1) + (decay * weights[:, None, None]) ** 2 * went
+        second = (
+            outer + cross + cross.transpose(0, 2, 1) + (decay * weights[:, None, None]) ** 2 * went
+        )
         first = problem.xi[:, None] * phi + scaled
     assert np.allclose(trace_first_moments(problem, 0.5, weights), first, rtol=1e-10, atol=1e-13)
     assert np.allclose(trace_second_moments(problem, 0.5, weights), second, rtol=1e-9, atol=1e-12)
@@ -219,7 +255,10 @@ def test_second_moments_refuse_a_trace_that_the_problem_weighs_itself():
     """p_trace has c in it, and the second moment needs c²: a weighted view used to give a wrong answer in silence."""
     mdp, mu, pi, problem = instance(3, features=3)
     theta, omega = np.random.default_rng(4).standard_normal((2, 3))
-    for view in (CorrectedProblem.of(problem, "weighted"), TextbookProblem.of(problem, mu, pi, 0.5)):
+    for view in (
+        CorrectedProblem.of(problem, "weighted"),
+        TextbookProblem.of(problem, mu, pi, 0.5),
+    ):
         calls = {
             trace_second_moments: (view, 0.3),
             trace_first_moments: (view, 0.3),
@@ -227,18 +266,26 @@ def test_second_moments_refuse_a_trace_that_the_problem_weighs_itself():
             gq_noise: (mdp, mu, view, theta, omega, 0.3),
         }
         for function, arguments in calls.items():
-            with pytest.raises(ValueError, match=r"^problem has a trace that is weighted or that another chain"):
+            with pytest.raises(
+                ValueError, match=r"^problem has a trace that is weighted or that another chain"
+            ):
                 function(*arguments)
     rho = importance_ratios(mu, pi)
-    silent = np.linalg.solve(np.eye(15) - (0.9 * 0.3) ** 2 * problem.p_pi.T, np.eye(15))  # what it was made of
-    right = np.linalg.solve(np.eye(15) - (0.9 * 0.3) ** 2 * (problem.p_mu * rho.ravel() ** 2).T, np.eye(15))
+    silent = np.linalg.solve(
+        np.eye(15) - (0.9 * 0.3) ** 2 * problem.p_pi.T, np.eye(15)
+    )  # what it was made of
+    right = np.linalg.solve(
+        np.eye(15) - (0.9 * 0.3) ** 2 * (problem.p_mu * rho.ravel() ** 2).T, np.eye(15)
+    )
     assert np.abs(silent - right).max() > 0.1
     # what has weights of 0 and 1 alone is none: the corrected view, ends of episodes, an on-policy view
     expected = trace_second_moments(problem, 0.3)
     assert np.array_equal(trace_second_moments(CorrectedProblem.of(problem), 0.3), expected)
     assert trace_second_moments(two_state(0.9, "bootstrap").problem, 0.3).shape == (4, 2, 2)
     on_policy = PredictionProblem.on_pairs(mdp, mu, mu, problem.features)
-    assert np.array_equal(trace_second_moments(CorrectedProblem.of(on_policy, "weighted"), 0.3), expected)
+    assert np.array_equal(
+        trace_second_moments(CorrectedProblem.of(on_policy, "weighted"), 0.3), expected
+    )
     with pytest.raises(ValueError, match=r"^c is .*negative"):
         trace_second_moments(problem, 0.3, -np.ones(15))
 
@@ -255,7 +302,9 @@ def test_the_second_moment_is_finite_up_to_its_limit_which_falls_with_sigma(part
     assert trace_variance_limit(problem, rho) == pytest.approx(limits[-1], rel=1e-12)
     near = trace_second_moments(problem, 0.999 * limits[-1], rho).sum(axis=0).trace()
     assert near > 20 * trace_second_moments(problem, 0.9 * limits[-1], rho).sum(axis=0).trace()
-    with pytest.raises(ValueError, match=r"^lam is 1; from 0\.\d+ on the trace has no second moment"):
+    with pytest.raises(
+        ValueError, match=r"^lam is 1; from 0\.\d+ on the trace has no second moment"
+    ):
         trace_second_moments(problem, 1.0, rho)
     with pytest.raises(ValueError, match=r"^ratios is .*negative"):
         trace_variance_limit(problem, -rho)
@@ -284,7 +333,11 @@ def test_coefficients_stay_below_one_up_to_the_ratio_of_odds(parts):
 
 def test_the_expected_trace_keeps_the_mean_and_takes_variance_away(parts):
     mdp, mu, pi, problem = parts
-    c, d, theta = trace_coefficients(mu, pi, sigma=0.3), 0.5, np.random.default_rng(5).standard_normal(4)
+    c, d, theta = (
+        trace_coefficients(mu, pi, sigma=0.3),
+        0.5,
+        np.random.default_rng(5).standard_normal(4),
+    )
     z, u = expected_trace(problem, c, d), textbook_tables(mdp, mu, pi, problem.features, c).u
     delta = (problem.rewards - problem.features @ theta)[:, None] + 0.9 * (u @ theta)
     visit = problem.xi[:, None] * problem.p_mu
@@ -293,7 +346,9 @@ def test_the_expected_trace_keeps_the_mean_and_takes_variance_away(parts):
     with_e = np.einsum("ij,iab->ab", problem.p_mu * delta**2, trace_second_moments(problem, d, c))
     with_z = np.einsum("ij,ia,ib->ab", visit * delta**2, z, z)
     assert np.linalg.eigvalsh(with_e - with_z).min() > 0
-    unseen = PredictionProblem.on_pairs(mdp, np.eye(3)[[0] * 5], np.eye(3)[[0] * 5], problem.features)
+    unseen = PredictionProblem.on_pairs(
+        mdp, np.eye(3)[[0] * 5], np.eye(3)[[0] * 5], problem.features
+    )
     assert not expected_trace(unseen, np.ones(15), d).reshape(5, 3, 4)[:, 1:].any()
 
 
@@ -318,7 +373,9 @@ def test_conditional_noise_is_the_parabolas_where_the_trace_is_uncut(parts, lam)
 def moves_over_actions(parts, tables, theta, omega, traces, states, lam):
     """tr Cov over A' ~ μ(·|S') of the direction that a GQ step takes, from the definition, for many (e, S') at once."""
     mdp, mu, _, _ = parts
-    u, w = (x.reshape(mdp.n_states, mdp.n_actions, -1)[states] for x in (tables.u, tables.w))  # (runs, actions, d)
+    u, w = (
+        x.reshape(mdp.n_states, mdp.n_actions, -1)[states] for x in (tables.u, tables.w)
+    )  # (runs, actions, d)
     delta = 0.9 * (u @ theta)[:, :, None]
     moves = delta * traces[:, None] - 0.9 * (traces @ omega)[:, None, None] * (u - lam * w)
     law = mu[states][:, :, None]
@@ -333,12 +390,16 @@ def test_the_noise_off_policy_with_a_trace_is_that_of_simulated_steps(name):
     theta, omega = np.random.default_rng(7).standard_normal((2, 3))
     s, lam, phi = 0.6, 0.5, problem.features
     if name == "textbook":
-        tables = textbook_tables(mdp, mu, pi, phi, trace_coefficients(mu, pi, sigma=s), expected=False)
+        tables = textbook_tables(
+            mdp, mu, pi, phi, trace_coefficients(mu, pi, sigma=s), expected=False
+        )
     else:
         tables = variant_tables(mdp, mu, pi, phi, s, name)
     exact = conditional_noise(mdp, mu, problem, tables, theta, omega, lam)
     if name in ("corrected", "expected"):
-        parabola = corrected_noise(mdp, mu, pi, problem, theta, omega, lam, expected_trace=name == "expected")
+        parabola = corrected_noise(
+            mdp, mu, pi, problem, theta, omega, lam, expected_trace=name == "expected"
+        )
         assert float(parabola(s)) == pytest.approx(exact, rel=1e-10)
     walks = pair_walks(problem, 1000, 330, np.random.default_rng(8))
     traces, total = np.zeros((1000, 3)), np.zeros(1000)
@@ -366,18 +427,27 @@ def test_the_covariance_of_a_corrected_step_is_that_of_its_actions():
         ])  # fmt: skip
         moves = moves - mu[2] @ moves
         m = e @ omega
-        mix = s * rho[2][:, None] * by_state[2] @ (np.outer(e, theta) - m * np.eye(4)).T + lam * m * by_state[2]
+        mix = (
+            s * rho[2][:, None] * by_state[2] @ (np.outer(e, theta) - m * np.eye(4)).T
+            + lam * m * by_state[2]
+        )
         mix = mix - mu[2] @ mix
-        assert np.allclose((mu[2][:, None] * moves).T @ moves, 0.81 * (mu[2][:, None] * mix).T @ mix, rtol=1e-9)
+        assert np.allclose(
+            (mu[2][:, None] * moves).T @ moves, 0.81 * (mu[2][:, None] * mix).T @ mix, rtol=1e-9
+        )
 
 
 def test_the_error_without_control_variate_has_the_same_mean_and_more_noise(parts):
     mdp, mu, pi, problem = parts
     c = trace_coefficients(mu, pi, sigma=0.5)
-    with_cv, plain = (textbook_tables(mdp, mu, pi, problem.features, c, error_sigma=s) for s in (0.0, 0.5))
+    with_cv, plain = (
+        textbook_tables(mdp, mu, pi, problem.features, c, error_sigma=s) for s in (0.0, 0.5)
+    )
     assert np.allclose(problem.p_mu @ with_cv.u, problem.p_mu @ plain.u)
     theta, omega = np.random.default_rng(2).standard_normal((2, 4))
-    assert conditional_noise(mdp, mu, problem, with_cv, theta, omega, 0.5) < 1e-25  # rounding, squared
+    assert (
+        conditional_noise(mdp, mu, problem, with_cv, theta, omega, 0.5) < 1e-25
+    )  # rounding, squared
     assert conditional_noise(mdp, mu, problem, plain, theta, omega, 0.5) > 0.1
 
 
@@ -398,7 +468,9 @@ def test_long_run_covariance_with_coefficients_is_the_sum_over_lags(s):
     lagged = np.zeros((2, 2))
     for _ in range(2000):
         lagged += np.einsum("jab,j->ab", both, (chain * delta).sum(axis=1))
-        both = fade * np.einsum("ij,iab->jab", chain, both) + np.einsum("ij,ia,jb->jab", chain, one, phi)
+        both = fade * np.einsum("ij,iab->jab", chain, both) + np.einsum(
+            "ij,ia,jb->jab", chain, one, phi
+        )
         one = chain.T @ one
     total = np.einsum("ij,iab->ab", chain * delta**2, second) + lagged + lagged.T
     assert np.allclose(long_run_covariance(problem, u, theta, lam, c), total, rtol=1e-8)
@@ -410,12 +482,18 @@ def test_long_run_covariance_with_coefficients_is_the_sum_over_lags(s):
 
 def test_stationary_error_of_the_textbook_method_agrees_with_runs_at_a_small_step_size():
     mdp, mu, pi, problem = instance(14, 3, 2, features=2)
-    c, view, alpha = trace_coefficients(mu, pi, sigma=0.5), TextbookProblem.of(problem, mu, pi, 0.5), 0.01
+    c, view, alpha = (
+        trace_coefficients(mu, pi, sigma=0.5),
+        TextbookProblem.of(problem, mu, pi, 0.5),
+        0.01,
+    )
     tables, theta = textbook_tables(mdp, mu, pi, problem.features, c), view.fixed_point(0.5, 0.3)
     noise = joint_noise(long_run_covariance(problem, tables.u, theta, 0.3, c), 2.0)
     exact = alpha * stationary_error(problem, joint_matrix(view, 0.5, 0.3, 2.0), noise)
     walks = pair_walks(problem, 200, 4000, np.random.default_rng(15))
-    path, diverged = gq_ensemble(problem, tables, walks, theta, lam=0.3, alpha=alpha, beta=2 * alpha, every=100)
+    path, diverged = gq_ensemble(
+        problem, tables, walks, theta, lam=0.3, alpha=alpha, beta=2 * alpha, every=100
+    )
     measured = (((path[10:] - theta) @ problem.features.T) ** 2 @ problem.xi).mean(axis=0)
     assert not diverged.any()
     assert abs(measured.mean() - exact) < 0.1 * exact + 4 * measured.std(ddof=1) / np.sqrt(200)
@@ -429,10 +507,17 @@ def test_a_view_at_one_sigma_refuses_another(parts):
     view = TextbookProblem.of(problem, mu, pi, 0.5)
     for call in (lambda: view.A(0.4, 0.5), lambda: view.b(0.4, 0.5), lambda: view.gamma_v(0.4, 0.5),
                  lambda: critical_sigma(view, 0.5)):  # fmt: skip
-        with pytest.raises(ValueError, match=r"^sigma is 0(\.4)?; it should be 0\.5, for which this problem was made$"):
+        with pytest.raises(
+            ValueError,
+            match=r"^sigma is 0(\.4)?; it should be 0\.5, for which this problem was made$",
+        ):
             call()
-    bare = TextbookProblem(problem.features, problem.p_pi, problem.p_pi, problem.rewards, problem.xi, 0.9)
-    with pytest.raises(ValueError, match=r"^sigma is 0\.5; it should be that of TextbookProblem\.of, for which"):
+    bare = TextbookProblem(
+        problem.features, problem.p_pi, problem.p_pi, problem.rewards, problem.xi, 0.9
+    )
+    with pytest.raises(
+        ValueError, match=r"^sigma is 0\.5; it should be that of TextbookProblem\.of, for which"
+    ):
         bare.A(0.5, 0.5)
     with pytest.raises(ValueError, match=r"^mu and pi miss the chains of problem by"):
         TextbookProblem.of(problem, mu, mu, 0.5)
@@ -468,4 +553,17 @@ def test_views_steps_and_moments_refuse_what_has_no_meaning(parts):
     with pytest.raises(ValueError, match="theta leaves a mean step"):
         long_run_covariance(problem, u, np.ones(4), 0.5, np.ones(15))
     with pytest.raises(ValueError, match=r"^coefficient is -1"):
-        textbook_gq_step([1.0], [0.0], [0.0], [1.0], 0.0, [1.0], [1.0], coefficient=-1, lam=0, gamma=0, alpha=0, beta=0)
+        textbook_gq_step(
+            [1.0],
+            [0.0],
+            [0.0],
+            [1.0],
+            0.0,
+            [1.0],
+            [1.0],
+            coefficient=-1,
+            lam=0,
+            gamma=0,
+            alpha=0,
+            beta=0,
+        )

@@ -19,7 +19,10 @@ from gqlib.learners.textbook import (
 )
 
 # Ratios 2½ and ½, then 0 and 2; neither policy takes the last action.
-MU, PI = np.array([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]]), np.array([[0.625, 0.375, 0.0], [0.0, 1.0, 0.0]])
+MU, PI = (
+    np.array([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]]),
+    np.array([[0.625, 0.375, 0.0], [0.0, 1.0, 0.0]]),
+)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +40,11 @@ MU, PI = np.array([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]]), np.array([[0.625, 0.375
         ("textbook", {"sigma": 0.5}, [[1.5625, 0.4375, 0.0], [0.0, 1.5, 0.0]]),
         ("textbook", {"sigma": 1}, [[2.5, 0.5, 0.0], [0.0, 2.0, 0.0]]),
         ("textbook", {"sigma": [[1.0], [0.0]]}, [[2.5, 0.5, 0.0], [0.0, 1.0, 0.0]]),
-        ("textbook", {"sigma": [[1.0, 0.0, 0.5], [0.0, 0.5, 1.0]]}, [[2.5, 0.375, 0.0], [0.0, 1.5, 0.0]]),
+        (
+            "textbook",
+            {"sigma": [[1.0, 0.0, 0.5], [0.0, 0.5, 1.0]]},
+            [[2.5, 0.375, 0.0], [0.0, 1.5, 0.0]],
+        ),
     ],
 )
 def test_coefficients_by_hand(rule, given, wanted):
@@ -62,7 +69,10 @@ def test_a_step_by_hand():
                              alpha=0.0, beta=0.1)  # fmt: skip
     assert again[1].tolist() == [pytest.approx(2.0 - 0.1 * 9.0 * 2.0)]
     assert again[2].tolist() == [3.25]
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^theta overflows in this step"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match=r"^theta overflows in this step"),
+    ):
         textbook_gq_step([0.0], [0.0], [0.0], [1e200], 1e200, [0.0], [0.0], coefficient=1.0, lam=0.5, gamma=1.0,
                          alpha=1.0, beta=0.0)  # fmt: skip
 
@@ -80,7 +90,9 @@ def test_tables_by_hand():
     mean, carried = np.empty((4, 2)), np.empty((4, 2))
     for s in range(2):
         mean[2 * s : 2 * s + 2] = pi[s, 0] * phi[2 * s] + pi[s, 1] * phi[2 * s + 1]
-        carried[2 * s : 2 * s + 2] = mu[s, 0] * c[s, 0] * phi[2 * s] + mu[s, 1] * c[s, 1] * phi[2 * s + 1]
+        carried[2 * s : 2 * s + 2] = (
+            mu[s, 0] * c[s, 0] * phi[2 * s] + mu[s, 1] * c[s, 1] * phi[2 * s + 1]
+        )
     rho = (pi / mu).ravel()[:, None]
     for given, u, w in (
         ({}, mean, carried),
@@ -99,8 +111,16 @@ def test_views_are_made_of_sums_over_the_future():
     """A = Σ_k Φᵀ Ξ (γλP_c)ᵏ(γP^π − I)Φ, and so on, for c up to what carries on all of the trace."""
     _, mu, pi, problem = small()
     for view, c, sigma in (
-        (TracedProblem.of(problem, [[0.5, 1.0], [1.25, 0.25]]), np.array([0.5, 1.0, 1.25, 0.25]), 0.3),
-        (TextbookProblem.of(problem, mu, pi, 0.3), trace_coefficients(mu, pi, sigma=0.3).ravel(), 0.3),
+        (
+            TracedProblem.of(problem, [[0.5, 1.0], [1.25, 0.25]]),
+            np.array([0.5, 1.0, 1.25, 0.25]),
+            0.3,
+        ),
+        (
+            TextbookProblem.of(problem, mu, pi, 0.3),
+            trace_coefficients(mu, pi, sigma=0.3).ravel(),
+            0.3,
+        ),
         (TextbookProblem.of(problem, mu, pi, 1.0), (pi / mu).ravel(), 1.0),
     ):
         carried, power, total = problem.p_mu * c, np.eye(4), np.zeros((4, 4))
@@ -113,7 +133,9 @@ def test_views_are_made_of_sums_over_the_future():
         np.testing.assert_allclose(view.b(sigma, 0.5), left @ problem.rewards, rtol=1e-10)
         pull = 0.8 * (problem.p_pi - 0.5 * carried) @ problem.features
         np.testing.assert_allclose(view.gamma_v(sigma, 0.5), pull.T @ left.T, rtol=1e-10)
-        np.testing.assert_allclose(view.next_features(sigma), problem.p_pi @ problem.features, rtol=1e-14)
+        np.testing.assert_allclose(
+            view.next_features(sigma), problem.p_pi @ problem.features, rtol=1e-14
+        )
 
 
 def test_the_expected_trace_is_the_first_moment_over_the_visits():
@@ -122,8 +144,12 @@ def test_the_expected_trace_is_the_first_moment_over_the_visits():
     first = np.zeros((4, 2))
     for _ in range(200):
         first = problem.xi[:, None] * problem.features + 0.4 * c[:, None] * (problem.p_mu.T @ first)
-    np.testing.assert_allclose(expected_trace(problem, c, 0.5), first / problem.xi[:, None], rtol=1e-11)
-    rare = PredictionProblem([[1.0], [2.0]], [[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0]] * 2, [0.0, 0.0], [1.0, 0.0], 0.5)
+    np.testing.assert_allclose(
+        expected_trace(problem, c, 0.5), first / problem.xi[:, None], rtol=1e-11
+    )
+    rare = PredictionProblem(
+        [[1.0], [2.0]], [[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0]] * 2, [0.0, 0.0], [1.0, 0.0], 0.5
+    )
     np.testing.assert_allclose(expected_trace(rare, [1.0, 1.0], 1.0), [[2.0], [0.0]])
 
 
@@ -133,7 +159,10 @@ def test_the_noise_of_the_next_action_by_enumeration():
     theta, omega = rng.standard_normal((2, 2))
     moves = np.zeros((3, 2, 3))
     moves[:2], moves[2, :, 2] = rng.dirichlet(np.ones(3), size=(2, 2)), 1.0
-    mu, pi = np.array([[0.4, 0.6], [0.7, 0.3], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.2, 0.8], [0.5, 0.5]])
+    mu, pi = (
+        np.array([[0.4, 0.6], [0.7, 0.3], [0.5, 0.5]]),
+        np.array([[0.5, 0.5], [0.2, 0.8], [0.5, 0.5]]),
+    )
     mdp, lam = FiniteMDP(moves, rng.standard_normal((3, 2)), 0.8, terminal=[2]), 0.5
     features = rng.standard_normal((6, 2))
     problem = PredictionProblem.on_pairs(mdp, mu, pi, features, start=[1.0, 0.0, 0.0])
@@ -144,9 +173,14 @@ def test_the_noise_of_the_next_action_by_enumeration():
     for _ in range(200):
         kept = 0.8 * lam * weights[:, None] * (problem.p_mu.T @ first)
         cross = phi[:, :, None] * kept[:, None, :]
-        squares = (0.8 * lam * weights[:, None, None]) ** 2 * np.einsum("ij,iab->jab", problem.p_mu, second)
+        squares = (0.8 * lam * weights[:, None, None]) ** 2 * np.einsum(
+            "ij,iab->jab", problem.p_mu, second
+        )
         second = (
-            problem.xi[:, None, None] * phi[:, :, None] * phi[:, None, :] + cross + cross.transpose(0, 2, 1) + squares
+            problem.xi[:, None, None] * phi[:, :, None] * phi[:, None, :]
+            + cross
+            + cross.transpose(0, 2, 1)
+            + squares
         )
         first = problem.xi[:, None] * phi + kept
     total = 0.0
@@ -155,22 +189,42 @@ def test_the_noise_of_the_next_action_by_enumeration():
             pairs, law = [2 * state, 2 * state + 1], mu[state]
             # The direction is K e with K = (θᵀu)I − (u − λw)ωᵀ, so its covariance needs E[eeᵀ] alone.
             maps = [
-                0.8 * (tables.u[j] @ theta * np.eye(2) - np.outer(tables.u[j] - lam * tables.w[j], omega))
+                0.8
+                * (
+                    tables.u[j] @ theta * np.eye(2)
+                    - np.outer(tables.u[j] - lam * tables.w[j], omega)
+                )
                 for j in pairs
             ]
             mean = law[0] * maps[0] + law[1] * maps[1]
             for p, one in zip(law, maps, strict=True):
-                total += moves.reshape(6, 3)[pair, state] * p * np.trace((one - mean) @ second[pair] @ (one - mean).T)
-    assert conditional_noise(mdp, mu, problem, tables, theta, omega, lam) == pytest.approx(total, rel=1e-10)
+                total += (
+                    moves.reshape(6, 3)[pair, state]
+                    * p
+                    * np.trace((one - mean) @ second[pair] @ (one - mean).T)
+                )
+    assert conditional_noise(mdp, mu, problem, tables, theta, omega, lam) == pytest.approx(
+        total, rel=1e-10
+    )
 
 
 MDP, BEHAVIOUR, TARGET, PROBLEM = small()
 ONES = np.ones((2, 2))
 TABLES = textbook_tables(MDP, BEHAVIOUR, TARGET, PROBLEM.features, ONES)
-NOISE = {"mdp": MDP, "mu": BEHAVIOUR, "problem": PROBLEM, "tables": TABLES, "theta": [1.0, 0.0], "omega": [0.0, 1.0]}
+NOISE = {
+    "mdp": MDP,
+    "mu": BEHAVIOUR,
+    "problem": PROBLEM,
+    "tables": TABLES,
+    "theta": [1.0, 0.0],
+    "omega": [0.0, 1.0],
+}
 NOISE |= {"lam": 0.5}
 MADE = {"mdp": MDP, "mu": BEHAVIOUR, "pi": TARGET, "features": PROBLEM.features, "c": ONES}
-STEP = {name: [1.0] for name in ("theta", "omega", "trace", "phi", "phi_next_expected", "phi_next_carried")}
+STEP = {
+    name: [1.0]
+    for name in ("theta", "omega", "trace", "phi", "phi_next_expected", "phi_next_carried")
+}
 STEP |= {"reward": 0.0, "coefficient": 1.0, "lam": 0.5, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
 RULE = {"mu": MU, "pi": PI}
 TRACED = {"problem": PROBLEM, "c": ONES}
@@ -241,10 +295,14 @@ def test_a_view_at_one_sigma_refuses_another():
         lambda s: view.b(s, 0.5),
         lambda s: view.gamma_v(s, 0.5),
     ):
-        with pytest.raises(ValueError, match=r"^sigma is 0\.4; it should be 0\.5, for which this problem was made$"):
+        with pytest.raises(
+            ValueError, match=r"^sigma is 0\.4; it should be 0\.5, for which this problem was made$"
+        ):
             call(0.4)
         call(0.5)
-    bare = TextbookProblem(PROBLEM.features, PROBLEM.p_pi, PROBLEM.p_pi, PROBLEM.rewards, PROBLEM.xi, 0.8)
+    bare = TextbookProblem(
+        PROBLEM.features, PROBLEM.p_pi, PROBLEM.p_pi, PROBLEM.rewards, PROBLEM.xi, 0.8
+    )
     told = r"^sigma is 0\.5; it should be that of TextbookProblem\.of, for which this problem was made$"
     with pytest.raises(ValueError, match=told):
         bare.next_features(0.5)

@@ -20,7 +20,19 @@ import IPython
 import IPython.display
 import numpy as np
 import pytest
-from chromium import CHAPTERS, DESK, NO_MOTION, PAGES, PATIENCE, PHONE, THEMES, listen, needs_browser, sampled, settle
+from chromium import (
+    CHAPTERS,
+    DESK,
+    NO_MOTION,
+    PAGES,
+    PATIENCE,
+    PHONE,
+    THEMES,
+    listen,
+    needs_browser,
+    sampled,
+    settle,
+)
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from PIL import Image
@@ -92,7 +104,9 @@ def test_no_two_colours_are_alike(theme):
 
 
 def test_greys_keep_their_place_between_paper_and_ink():
-    shares = [themed.themed(f"#{level:02x}{level:02x}{level:02x}") for level in (0, 64, 128, 191, 255)]
+    shares = [
+        themed.themed(f"#{level:02x}{level:02x}{level:02x}") for level in (0, 64, 128, 191, 255)
+    ]
     found = [re.findall(r"(\d+)%", share) for share in shares]
     assert found == [[], ["75"], ["50"], ["25"], []]
     assert "ink" in shares[0]
@@ -110,7 +124,11 @@ def shown(monkeypatch):
     def show(figure):
         with monkeypatch.context() as notebook:
             notebook.setattr(IPython, "get_ipython", lambda: SimpleNamespace())
-            notebook.setattr(IPython.display, "display", lambda bundle, metadata, raw: kept.append((bundle, metadata)))
+            notebook.setattr(
+                IPython.display,
+                "display",
+                lambda bundle, metadata, raw: kept.append((bundle, metadata)),
+            )
             figures.show(figure)
         bundle, metadata = kept.pop()
         picture = Image.open(BytesIO(base64.b64decode(bundle["image/png"])))
@@ -221,13 +239,19 @@ def test_names_styles_and_references_of_a_small_figure_by_hand():
     }  # fmt: skip
     style = root[0]
     assert style.tag == f"{{{SVG}}}style"
-    blue, grey = "var(--gq-blue, #0072b2)", "color-mix(in srgb, var(--gq-ink, #000000) 50%, var(--gq-paper, #ffffff))"
-    assert style.text == (
-        ".g1-0{stroke: #000000}"  # the hatching belongs to a map, as there is one
-        ".g1-1{fill: #000000; stroke: #0072b2}"  # black is what no colour means, and the map keeps the others
-        ".g1-2{fill: #ffffff}"
-        f".g1-3{{fill: {blue}; stroke: {grey}}}"
-        f".g1-4{{fill: url(#g1-hatch); stroke: {blue}}}"
+    blue, grey = (
+        "var(--gq-blue, #0072b2)",
+        "color-mix(in srgb, var(--gq-ink, #000000) 50%, var(--gq-paper, #ffffff))",
+    )
+    assert (
+        style.text
+        == (
+            ".g1-0{stroke: #000000}"  # the hatching belongs to a map, as there is one
+            ".g1-1{fill: #000000; stroke: #0072b2}"  # black is what no colour means, and the map keeps the others
+            ".g1-2{fill: #ffffff}"
+            f".g1-3{{fill: {blue}; stroke: {grey}}}"
+            f".g1-4{{fill: url(#g1-hatch); stroke: {blue}}}"
+        )
     )
     assert not [node for node in root.iter() if node is not root and node.get("style")]
     assert [node.get("class") for node in root.iter() if node.get("class", "").startswith("g1")] == [
@@ -235,8 +259,13 @@ def test_names_styles_and_references_of_a_small_figure_by_hand():
     ]  # fmt: skip
     ids = [node.get("id") for node in root.iter() if node.get("id")]
     assert ids == ["g1-hatch", "g1-frame", "g1-dot", "g1-map-1", "g1-map-2"]
-    assert [node.get("href") for node in root.iter() if node.get("href")] == ["#g1-dot", "https://example.org"]
-    assert [node.get("clip-path") for node in root.iter() if node.get("clip-path")] == ["url(#g1-frame)"]
+    assert [node.get("href") for node in root.iter() if node.get("href")] == [
+        "#g1-dot",
+        "https://example.org",
+    ]
+    assert [node.get("clip-path") for node in root.iter() if node.get("clip-path")] == [
+        "url(#g1-frame)"
+    ]
 
 
 def test_without_a_map_the_hatching_takes_the_colours_of_the_page():
@@ -249,15 +278,24 @@ def test_colours_become_those_of_the_page():
     assert themed.themed("#0072b2") == "var(--gq-blue, #0072b2)"
     assert themed.themed("#ffffff") == "var(--gq-paper, #ffffff)"
     assert themed.themed("#000000") == "var(--gq-ink, #000000)"
-    assert themed.themed("#333333") == "color-mix(in srgb, var(--gq-ink, #000000) 80%, var(--gq-paper, #ffffff))"
+    assert (
+        themed.themed("#333333")
+        == "color-mix(in srgb, var(--gq-ink, #000000) 80%, var(--gq-paper, #ffffff))"
+    )
     assert "#000000) 87%, var(" in themed.themed("#202020")  # 32 of 255 from black, or 12.55%
     for tinted in ("#334433", "#333344", "#443333"):
-        assert themed.themed(tinted) == f"color-mix(in srgb, {tinted} var(--gq-own, 100%), var(--gq-ink, #000000))"
+        assert (
+            themed.themed(tinted)
+            == f"color-mix(in srgb, {tinted} var(--gq-own, 100%), var(--gq-ink, #000000))"
+        )
 
 
 def test_two_figures_on_a_page_share_no_names():
     svg = figures.svg(mixed())
-    ids = [set(re.findall(r'id="([^"]+)"', themed.inline(svg, prefix, ""))) for prefix in ("gq1-", "gq2-")]
+    ids = [
+        set(re.findall(r'id="([^"]+)"', themed.inline(svg, prefix, "")))
+        for prefix in ("gq1-", "gq2-")
+    ]
     assert ids[0]
     assert not ids[0] & ids[1]
     html = themed.inline(svg, "gq1-", "")
@@ -266,7 +304,9 @@ def test_two_figures_on_a_page_share_no_names():
 
 
 def test_numbers_are_shortened_and_no_sign_is_lost():
-    short = figures._short(re.match(r".*", ' d="M -0.512345 1.0 \nL -0.001 -12.3456 \n"', re.DOTALL))
+    short = figures._short(
+        re.match(r".*", ' d="M -0.512345 1.0 \nL -0.001 -12.3456 \n"', re.DOTALL)
+    )
     assert short == ' d="M-0.51 1L0 -12.35"'
     scaled = figures._short(re.match(r".*", ' transform="translate(1.23456 2.0) scale(0.015625)"'))
     assert scaled == ' transform="translate(1.23 2) scale(0.015625)"'
@@ -299,7 +339,12 @@ def test_every_record_fits_and_its_figures_are_whole():
 
 @pytest.mark.parametrize(
     ("tex", "text"),
-    [(r"\sigma", "σ"), (r"A_\sigma \le \Phi^\top x^2", "A_σ ≤ Φᵀ x²"), (r"\frac{a}{b}", "ab"), (r"\Lambda", "Λ")],
+    [
+        (r"\sigma", "σ"),
+        (r"A_\sigma \le \Phi^\top x^2", "A_σ ≤ Φᵀ x²"),
+        (r"\frac{a}{b}", "ab"),
+        (r"\Lambda", "Λ"),
+    ],
 )
 def test_formulas_in_plain_text(tex, text):
     assert plain_text.formula(tex) == text
@@ -329,12 +374,20 @@ def test_the_bibliography_leads_to_what_it_lists():
     """A DOI, an arXiv number or an address, but for old books, theses, reports and proceedings, which have none."""
     from pybtex.database import parse_file
 
-    fields = {key: entry.fields for key, entry in parse_file(str(BOOK / "references.bib")).entries.items()}
+    fields = {
+        key: entry.fields for key, entry in parse_file(str(BOOK / "references.bib")).entries.items()
+    }
     assert {
-        key for key, given in fields.items() if not {"doi", "eprint", "url", "howpublished"} & set(given)
+        key
+        for key, given in fields.items()
+        if not {"doi", "eprint", "url", "howpublished"} & set(given)
     } == NO_ADDRESS
     for kind, form in (("doi", r"10\.\d{4,}/\S+"), ("eprint", r"\d{4}\.\d{5}")):
-        assert [key for key, given in fields.items() if kind in given and not re.fullmatch(form, given[kind])] == []
+        assert [
+            key
+            for key, given in fields.items()
+            if kind in given and not re.fullmatch(form, given[kind])
+        ] == []
 
 
 # ---------------------------------------------------------------- pages in a browser
@@ -434,7 +487,9 @@ STOPS = """() => ({
     .filter((x) => x.tabIndex >= 0 && !x.disabled && x.checkVisibility({ visibilityProperty: true })
       && !x.closest(".bd-sidebar-primary, .bd-sidebar-secondary")).length,
 })"""
-RAW = re.compile(r"\$[^$\n]+\$|\\[a-zA-Z]{2,}|\\[(\[]|\{(numref|eq|cite|ref|doc|prf:ref|func|class)[^}]*\}`|^:::|```")
+RAW = re.compile(
+    r"\$[^$\n]+\$|\\[a-zA-Z]{2,}|\\[(\[]|\{(numref|eq|cite|ref|doc|prf:ref|func|class)[^}]*\}`|^:::|```"
+)
 
 
 @cache
@@ -443,8 +498,15 @@ def labels():
     found = set()
     for path in BOOK.glob("*.md"):
         text = path.read_text(encoding="utf-8")
-        found |= set(re.findall(r"^\(([\w-]+)\)=|:label: ([\w-]+)|^ +name: ([\w-]+)", text, re.MULTILINE))
-    return frozenset(one for names in found for one in names if one.count("-") > 1 or one.startswith(("fig-", "eq-")))
+        found |= set(
+            re.findall(r"^\(([\w-]+)\)=|:label: ([\w-]+)|^ +name: ([\w-]+)", text, re.MULTILINE)
+        )
+    return frozenset(
+        one
+        for names in found
+        for one in names
+        if one.count("-") > 1 or one.startswith(("fig-", "eq-"))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -460,10 +522,20 @@ def look(book, browser):
         page.goto((book / f"{name}.html").as_uri())
         settle(page)
         page.add_style_tag(content=NO_MOTION)
-        found = {"errors": errors, "outside": outside, "cut": {}, "wide": {}, "long": {}, "letters": {}, "grounds": {}}
+        found = {
+            "errors": errors,
+            "outside": outside,
+            "cut": {},
+            "wide": {},
+            "long": {},
+            "letters": {},
+            "grounds": {},
+        }
         found |= {"hidden": {}, "broken": {}}
         found |= {"prose": page.evaluate(PROSE), "stops": page.evaluate(STOPS)}
-        found["bare"] = page.locator("svg.gq-drawing:not([aria-label]), svg.gq-drawing[aria-label='']").count()
+        found["bare"] = page.locator(
+            "svg.gq-drawing:not([aria-label]), svg.gq-drawing[aria-label='']"
+        ).count()
         for width, size in WIDTHS.items():
             page.set_viewport_size(size)
             found["cut"][width] = page.evaluate(CUT, width > PHONE["width"])
@@ -476,7 +548,9 @@ def look(book, browser):
         for theme in THEMES:
             page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
             found["letters"][DESK["width"], theme] = page.evaluate(LETTERS)
-            found["grounds"][theme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            found["grounds"][theme] = page.evaluate(
+                "getComputedStyle(document.body).backgroundColor"
+            )
         opened.close()
         return found
 
@@ -543,7 +617,9 @@ def test_figures_can_be_read(look, name):
     for width in (1440, DESK["width"]):
         assert all(size >= 12 - 0.05 for size, _ in notes["letters"][width, "light"])  # nine points
     for theme in THEMES:
-        assert all(ratio >= 4.5 for _, ratio in notes["letters"][DESK["width"], theme])  # WCAG 2.1, 1.4.3
+        assert all(
+            ratio >= 4.5 for _, ratio in notes["letters"][DESK["width"], theme]
+        )  # WCAG 2.1, 1.4.3
 
 
 # ---------------------------------------------------------------- live figures on a phone
@@ -558,7 +634,9 @@ def phone(book, browser):
     @cache
     def page_with(name):
         mark = f'data-explorable="{name}"'
-        path = next(path for path in sorted(book.glob("*.html")) if mark in path.read_text(encoding="utf-8"))
+        path = next(
+            path for path in sorted(book.glob("*.html")) if mark in path.read_text(encoding="utf-8")
+        )
         page = opened.new_page()
         page.goto(path.as_uri())
         settle(page)
@@ -634,7 +712,10 @@ def test_presets_set_sliders_and_draw(phone, name):
     shown = []
     for number in range(live.locator(".gq-presets button").count()):
         live.locator(".gq-presets button").nth(number).click()
-        shown.append(live.locator(".gq-readout").inner_text() + live.locator(".gq-desk output").all_inner_texts()[0])
+        shown.append(
+            live.locator(".gq-readout").inner_text()
+            + live.locator(".gq-desk output").all_inner_texts()[0]
+        )
     assert len(set(shown)) == len(shown) >= 3
 
 
@@ -701,7 +782,9 @@ def test_cut_text_would_be_seen(browser, tmp_path):
     page.close()
 
 
-@pytest.mark.parametrize("text", ["so $x^2$ is", r"\begin{aligned}", r"the \theta of", "see {numref}`fig-x`"])
+@pytest.mark.parametrize(
+    "text", ["so $x^2$ is", r"\begin{aligned}", r"the \theta of", "see {numref}`fig-x`"]
+)
 def test_raw_markup_would_be_seen(text):
     assert RAW.search(text)
 

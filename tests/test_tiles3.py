@@ -63,12 +63,22 @@ def test_readonly_leaves_the_table_alone():
 
 def test_coordinates_without_a_memory_worked_by_hand():
     # floor(4 * 0.3) = 1, floor(4 * -0.3) = -2; the tilings are displaced by (t, 3t) quarters of a tile.
-    assert tiles(None, 4, [0.3, -0.3], [5]) == [[0, 0, -1, 5], [1, 0, 0, 5], [2, 0, 1, 5], [3, 1, 1, 5]]
+    assert tiles(None, 4, [0.3, -0.3], [5]) == [
+        [0, 0, -1, 5],
+        [1, 0, 0, 5],
+        [2, 0, 1, 5],
+        [3, 1, 1, 5],
+    ]
 
 
 def test_wrapping_worked_by_hand():
     # Displacements are taken modulo one tile: 3t mod 4 = 0, 3, 2, 1 quarters.
-    assert tileswrap(None, 4, [0.3, -0.3], [None, 3]) == [[0, 0, 2], [1, 0, 0], [2, 0, 0], [3, 1, 2]]
+    assert tileswrap(None, 4, [0.3, -0.3], [None, 3]) == [
+        [0, 0, 2],
+        [1, 0, 0],
+        [2, 0, 0],
+        [3, 1, 2],
+    ]
     assert tileswrap(None, 4, [0.3, -0.3], []) == [[0, 0, -1], [1, 0, 0], [2, 0, 0], [3, 1, -1]]
     assert tileswrap(None, 4, [0.3, -0.3], [False]) == tileswrap(None, 4, [0.3, -0.3], [None, 0])
 
@@ -113,7 +123,14 @@ def test_bad_input_is_named(call, message):
 
 @pytest.mark.parametrize(
     ("p", "tilings", "memory"),
-    [(512, 8, "int"), (2048, 8, "int"), (512, 8, "iht"), (2048, 8, "iht"), (300, 5, "int"), (1024, 16, "iht")],
+    [
+        (512, 8, "int"),
+        (2048, 8, "int"),
+        (512, 8, "iht"),
+        (2048, 8, "iht"),
+        (300, 5, "int"),
+        (1024, 16, "iht"),
+    ],
 )
 def test_table_gives_the_indices_of_the_coder(p, tilings, memory):
     table, store = tile_table(p, tilings, memory), make_memory(memory, p, tilings)
@@ -122,14 +139,19 @@ def test_table_gives_the_indices_of_the_coder(p, tilings, memory):
     # Edges, and the last double before each: the hardest states.
     x, v = table.edges_x[1:-1], table.edges_v[1:-1]
     before = zip(np.nextafter(x, -9), np.nextafter(v, -9), strict=True)
-    states += [*zip(x, v, strict=True), *before, (-1.2, -0.07), (0.5, 0.07)] if len(x) == len(v) else []
+    states += (
+        [*zip(x, v, strict=True), *before, (-1.2, -0.07), (0.5, 0.07)] if len(x) == len(v) else []
+    )
     for position, velocity in states:
         features = []
         for action in range(3):
             indices = tiles(store, tilings, scaled(position, velocity), [action])
             assert table.indices(position, velocity, action) == indices
             first = action * tilings
-            assert index_rows[table.cell(position, velocity), first : first + tilings].tolist() == indices
+            assert (
+                index_rows[table.cell(position, velocity), first : first + tilings].tolist()
+                == indices
+            )
             features.append(np.bincount(indices, minlength=p))
         products = table.rows[table.cell(position, velocity), 3 * tilings : 3 * tilings + 6]
         pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -185,7 +207,9 @@ def test_sizes_of_memories_have_two_ends_and_a_refusal_names_them(monkeypatch, m
         assert make(**{name: 1})
         assert make(**{name: most})
         for wrong in (0, most + 1):
-            with pytest.raises(ValueError, match=f"^{name} is {wrong}; it should be from 1 to {most}$"):
+            with pytest.raises(
+                ValueError, match=f"^{name} is {wrong}; it should be from 1 to {most}$"
+            ):
                 make(**{name: wrong})
         with pytest.raises(ValueError, match=rf"^{name} is 2\.5; it should be a whole number$"):
             make(**{name: 2.5})
@@ -207,7 +231,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("call", "told"), REFUSED, ids=[f"{told[:24]}-{k}" for k, (_, told) in enumerate(REFUSED)])
+@pytest.mark.parametrize(
+    ("call", "told"), REFUSED, ids=[f"{told[:24]}-{k}" for k, (_, told) in enumerate(REFUSED)]
+)
 def test_tables_and_coders_say_what_they_expect(call, told):
     with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         call()
@@ -217,7 +243,10 @@ def test_a_table_knows_the_box_and_nothing_beyond_it():
     table = tile_table(512)
     cells_v = len(table.edges_v) - 1
     assert (table.cell(-1.2, -0.07), table.cell(-1.2, 0.07)) == (0, cells_v - 1)
-    assert (table.cell(0.5, -0.07), table.cell(0.5, 0.07)) == (len(table.rows) - cells_v, len(table.rows) - 1)
+    assert (table.cell(0.5, -0.07), table.cell(0.5, 0.07)) == (
+        len(table.rows) - cells_v,
+        len(table.rows) - 1,
+    )
     for position in (np.nextafter(-1.2, -2.0), np.nextafter(0.5, 1.0)):
         told = rf"^position is {re.escape(str(position))}; it should be in \[-1\.2, 0\.5\]$"
         with pytest.raises(ValueError, match=told):
@@ -243,16 +272,22 @@ def test_edges_are_the_first_doubles_that_the_coder_tells_from_the_last(tilings)
 
         assert (edges[0], edges[-1]) == (ends[0], np.inf)
         assert [fine(edge) for edge in edges[:-1]] == [*range(fine(ends[0]), fine(ends[1]) + 1)]
-        assert [fine(np.nextafter(edge, -9)) for edge in edges[1:-1]] == [fine(edge) for edge in edges[:-2]]
+        assert [fine(np.nextafter(edge, -9)) for edge in edges[1:-1]] == [
+            fine(edge) for edge in edges[:-2]
+        ]
     assert len(table.rows) == (len(table.edges_x) - 1) * (len(table.edges_v) - 1)
 
 
 def test_state_is_measured_in_tiles_eight_to_a_side_of_the_box():
     for position, velocity in ((-1.2, -0.07), (0.5, 0.07), (0.0, 0.0), (-0.3, 0.02)):
-        assert scaled(position, velocity) == pytest.approx((position / 1.7 * 8, velocity / 0.14 * 8), rel=1e-15)
+        assert scaled(position, velocity) == pytest.approx(
+            (position / 1.7 * 8, velocity / 0.14 * 8), rel=1e-15
+        )
 
 
-@pytest.mark.parametrize("tilings", [1, 8, 9, 16])  # 9 tilings have 27 + 6 entries, one too many for a cache line
+@pytest.mark.parametrize(
+    "tilings", [1, 8, 9, 16]
+)  # 9 tilings have 27 + 6 entries, one too many for a cache line
 def test_rows_fill_whole_cache_lines_and_are_not_for_writing(tilings):
     table, active = tile_table(512, tilings), 3 * tilings
     assert table.rows.shape[1] == 32 * int(np.ceil((active + 6) / 32))
@@ -280,7 +315,10 @@ def test_what_is_not_said_of_a_table_is_eight_tilings_the_plain_hash_and_the_fir
         state, others = scaled(-0.5, 0.01), ({"seed": 1}, {"run": 1})
         first = [make_coder(memory, 300, 8)(state, a) for a in range(3)]
         assert first == [make_coder(memory, 300, 8, seed=0, run=0)(state, a) for a in range(3)]
-        assert all(first != [make_coder(memory, 300, 8, **other)(state, a) for a in range(3)] for other in others)
+        assert all(
+            first != [make_coder(memory, 300, 8, **other)(state, a) for a in range(3)]
+            for other in others
+        )
 
 
 def test_the_salt_of_a_run_is_one_more_coordinate_of_each_tile():
@@ -296,10 +334,14 @@ def test_wrapped_tiles_go_through_the_same_memory():
     seen = tileswrap(table, 4, [0.3, -0.3], [None, 3], [5])
     assert seen == [0, 1, 2, 3]
     assert table.count() == 4
-    assert tileswrap(table, 4, [0.3, 2.7], [None, 3], [5], readonly=True) == seen  # a period further
+    assert (
+        tileswrap(table, 4, [0.3, 2.7], [None, 3], [5], readonly=True) == seen
+    )  # a period further
     assert tileswrap(IHT(50), 4, [0.3, -0.3], [None, 3], readonly=True) == [None] * 4
     coordinates = tileswrap(None, 4, [0.3, -0.3], [None, 3], [5])
-    assert tileswrap(64, 4, [0.3, -0.3], [None, 3], [5]) == [hash(tuple(c)) % 64 for c in coordinates]
+    assert tileswrap(64, 4, [0.3, -0.3], [None, 3], [5]) == [
+        hash(tuple(c)) % 64 for c in coordinates
+    ]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +359,10 @@ def test_wrapped_tiles_go_through_the_same_memory():
         (lambda: tileswrap(10, 8, 0.1, [1]), r"^floats is 0\.1; it should be a sequence"),
         (lambda: tileswrap(10, 8, [0.1], 1), r"^wrapwidths is 1; it should be a sequence"),
         (lambda: tileswrap(10, 8, [0.1], [2.5]), r"^wrapwidths is 2\.5"),
-        (lambda: tileswrap(10, 8, [0.1], np.array(3)), r"^wrapwidths is array\(3\); it should be a sequence"),
+        (
+            lambda: tileswrap(10, 8, [0.1], np.array(3)),
+            r"^wrapwidths is array\(3\); it should be a sequence",
+        ),
         (lambda: tiles(10, 8, np.array(0.1)), r"^floats is array\(0\.1\); it should be a sequence"),
     ],
 )
@@ -368,7 +413,11 @@ def test_drawn_memories_have_no_table_of_their_own():
         make_memory("salted", 512, 8)
 
 
-INTEGERS = st.integers(-(2**70), 2**70) | st.integers(-9, 9) | st.sampled_from([2**61 - 1, 1 - 2**61, 2**61 - 2])
+INTEGERS = (
+    st.integers(-(2**70), 2**70)
+    | st.integers(-9, 9)
+    | st.sampled_from([2**61 - 1, 1 - 2**61, 2**61 - 2])
+)
 
 
 @pytest.mark.skipif(sys.hash_info.width != 64, reason="the hash to compare with has 64 bits")
@@ -383,14 +432,18 @@ def test_plain_hash_is_used_where_words_are_short_and_refuses_what_is_no_tile(mo
     monkeypatch.setattr(tiles3.sys, "hash_info", type("Short", (), {"width": 32}))
     assert tiles(500, 8, [0.3, 0.4], [1]) == wide
     for wrong, told in ((("a", 1), r"\('a', 1\)"), (3, "3"), (((1, 2),), r"\(\(1, 2\),\)")):
-        with pytest.raises(ValueError, match=rf"^coordinates is {told}; it should be a tuple of integers$"):
+        with pytest.raises(
+            ValueError, match=rf"^coordinates is {told}; it should be a tuple of integers$"
+        ):
             tiles3.tile_hash(wrong)
 
 
 @pytest.mark.parametrize("width", [32, 64])
 def test_what_has_no_hash_is_named_whatever_the_words(monkeypatch, width):
     monkeypatch.setattr(tiles3.sys, "hash_info", type("Words", (), {"width": width}))
-    with pytest.raises(ValueError, match=r"^coordinates is \(\[1, 2\],\); it should be a tuple of integers$"):
+    with pytest.raises(
+        ValueError, match=r"^coordinates is \(\[1, 2\],\); it should be a tuple of integers$"
+    ):
         tiles3.tile_hash(([1, 2],))
 
 

@@ -32,7 +32,9 @@ def test_determinant_of_the_pencil_and_only_this_order_of_a_and_its_transpose(se
     whole = joint_matrix(p, 0.3, 0.6, 0.7)
     # In orthonormal coordinates of a full row space, the same eigenvalues.
     np.testing.assert_allclose(
-        np.sort_complex(np.linalg.eigvals(joint(a, m, v, 0.7))), np.sort_complex(np.linalg.eigvals(whole)), atol=1e-10
+        np.sort_complex(np.linalg.eigvals(joint(a, m, v, 0.7))),
+        np.sort_complex(np.linalg.eigvals(whole)),
+        atol=1e-10,
     )
     for s in (0.3, -1.1 + 0.4j):
         exact = np.linalg.det(joint(a, m, v, 0.7) - s * np.eye(6))
@@ -45,7 +47,9 @@ def test_sufficient_bound_is_sufficient_and_necessary_bound_is_necessary():
     for seed in range(20):
         p = random_problem(np.random.default_rng(seed), 4, 2, 3, 0.99, concentration=0.1)
         for lam in (0.0, 0.9):
-            enough, least, star = (f(p, 0.0, lam) for f in (sufficient_eta, necessary_eta, eta_star))
+            enough, least, star = (
+                f(p, 0.0, lam) for f in (sufficient_eta, necessary_eta, eta_star)
+            )
             assert least <= star + 1e-12 <= enough + 2e-12
             for factor in (1.0 + 1e-9, 3.0, 100.0):
                 assert spectral_abscissa(joint_matrix(p, 0.0, lam, factor * enough + 1e-9)) < 0
@@ -54,7 +58,9 @@ def test_sufficient_bound_is_sufficient_and_necessary_bound_is_necessary():
 def test_without_the_one_half_the_sufficient_bound_would_be_twice_as_large():
     p = two_state(0.99).problem
     a = p.A(0.0, 0.0)
-    assert sufficient_eta(p, 0.0, 0.0) == pytest.approx(eigh(a + a.T, 2 * p.M, eigvals_only=True)[-1])
+    assert sufficient_eta(p, 0.0, 0.0) == pytest.approx(
+        eigh(a + a.T, 2 * p.M, eigvals_only=True)[-1]
+    )
 
 
 def test_one_feature_both_bounds_are_eta_star():
@@ -108,7 +114,9 @@ def test_as_eta_grows_the_slow_half_is_gradient_descent():
     a, m, v = mean_matrices(p, 0.0, 0.0)
     values = np.linalg.eigvals(joint(a, m, v, 1e7))
     slow = np.sort(values[np.argsort(np.abs(values))][:2].real)
-    np.testing.assert_allclose(slow, np.sort(np.linalg.eigvals(-a.T @ np.linalg.solve(m, a)).real), rtol=1e-4)
+    np.testing.assert_allclose(
+        slow, np.sort(np.linalg.eigvals(-a.T @ np.linalg.solve(m, a)).real), rtol=1e-4
+    )
 
 
 def test_td_is_stable_and_gq_is_not_in_a_window_of_eta():
@@ -116,7 +124,13 @@ def test_td_is_stable_and_gq_is_not_in_a_window_of_eta():
     assert spectral_abscissa(p.A(0.0, 0.0)) == pytest.approx(-0.008433125)
     low, high = eta_crossings(p, 0.0, 0.0)
     assert (low, high) == pytest.approx((0.05465534, 1.2752137), rel=1e-6)
-    for eta, stable in ((0.9 * low, True), (1.1 * low, False), (1.0, False), (0.9 * high, False), (1.1 * high, True)):
+    for eta, stable in (
+        (0.9 * low, True),
+        (1.1 * low, False),
+        (1.0, False),
+        (0.9 * high, False),
+        (1.1 * high, True),
+    ):
         assert (spectral_abscissa(joint_matrix(p, 0.0, 0.0, eta)) < 0) == stable
     assert eta_star(p, 0.0, 0.0) == high
 
@@ -126,7 +140,9 @@ def test_the_search_finds_that_window():
     assert far.tolist() == RARE
     p = rare_action_problem(far)
     size = np.linalg.norm(p.A(0.0, 0.0))
-    least = min(-spectral_abscissa(p.A(0.0, 0.0)), spectral_abscissa(joint_matrix(p, 0.0, 0.0, 0.5)))
+    least = min(
+        -spectral_abscissa(p.A(0.0, 0.0)), spectral_abscissa(joint_matrix(p, 0.0, 0.0, 0.5))
+    )
     assert gap == pytest.approx(least / size)
     assert hits >= 1
     assert search_rare_action([1.0], 0.5)[2] == 0
@@ -206,17 +222,38 @@ def test_the_pencil_at_a_complex_point_by_hand():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pencil(np.ones((2, 3)), np.eye(2), 1, 1), r"^a has shape \(2, 3\); it should have shape \(2, 2\)$"),
-        (lambda: pencil(np.eye(2), np.eye(3), 1.0, 1.0), r"^m has shape \(3, 3\); it should have shape \(2, 2\)$"),
+        (
+            lambda: pencil(np.ones((2, 3)), np.eye(2), 1, 1),
+            r"^a has shape \(2, 3\); it should have shape \(2, 2\)$",
+        ),
+        (
+            lambda: pencil(np.eye(2), np.eye(3), 1.0, 1.0),
+            r"^m has shape \(3, 3\); it should have shape \(2, 2\)$",
+        ),
         (lambda: pencil(np.eye(2), np.eye(2), np.nan, 1.0), r"^eta is nan; it should be finite$"),
-        (lambda: pencil(np.eye(2), np.eye(2), 1.0, complex(1.0, np.inf)), r"^s is .*inf.*; it should be finite$"),
+        (
+            lambda: pencil(np.eye(2), np.eye(2), 1.0, complex(1.0, np.inf)),
+            r"^s is .*inf.*; it should be finite$",
+        ),
         (lambda: pencil(np.eye(2), np.eye(2), 1.0, np.nan), r"^s is .*nan.*; it should be finite$"),
-        (lambda: rare_action_problem(RARE, epsilon=1.0), r"^epsilon is 1\.0; it should be in \(0, 1\)$"),
+        (
+            lambda: rare_action_problem(RARE, epsilon=1.0),
+            r"^epsilon is 1\.0; it should be in \(0, 1\)$",
+        ),
         (lambda: rare_action_problem(RARE, near=np.nan), r"^near is nan; it should be finite$"),
-        (lambda: rare_action_problem([[1.0, 2.0]]), r"^far has shape \(1, 2\); it should have shape \(2, 2\)$"),
+        (
+            lambda: rare_action_problem([[1.0, 2.0]]),
+            r"^far has shape \(1, 2\); it should have shape \(2, 2\)$",
+        ),
         (lambda: search_rare_action([1.0], 0.0), r"^eta is 0\.0; it should be in \(0, inf\)$"),
-        (lambda: search_rare_action(1.0, 0.5), r"^values has shape \(\); it should have shape \(any,\)$"),
-        (lambda: mean_matrices(None, 0.5, 0.5), r"^problem is None; it should be a LinearPrediction$"),
+        (
+            lambda: search_rare_action(1.0, 0.5),
+            r"^values has shape \(\); it should have shape \(any,\)$",
+        ),
+        (
+            lambda: mean_matrices(None, 0.5, 0.5),
+            r"^problem is None; it should be a LinearPrediction$",
+        ),
         (
             lambda: sufficient_eta(two_state(0.99, "bootstrap").problem, 0.0, 0.99),
             r"^problem has a γE\[v\] that differs from M \+ Aᵀ by [\d.]+; it should be equal \(the trace is cut where "
@@ -259,7 +296,9 @@ def test_candidates_are_where_two_eigenvalues_cancel_in_any_units_of_the_ratio(f
     constant, slope = np.zeros((2, 4, 4))
     constant[:2, :2], constant[2:, 2:] = [[-1.0, 1.0], [-1.0, -1.0]], [[-3.0, 2.0], [-2.0, -3.0]]
     slope[:2, :2], slope[2:, 2:] = np.eye(2) / 2.0, [[1.0, 1.0], [-1.0, 1.0]]
-    np.testing.assert_allclose(np.sort(_pair_candidates(constant, slope / factor)) / factor, [2.0, 3.0])
+    np.testing.assert_allclose(
+        np.sort(_pair_candidates(constant, slope / factor)) / factor, [2.0, 3.0]
+    )
     assert len(_pair_candidates(constant, -slope)) == 0
 
 
@@ -276,4 +315,8 @@ def test_a_ratio_far_beyond_that_of_the_norms_is_found(short):
     needed = np.max(np.diagonal(a) / np.diagonal(m))
     assert 0.2 < needed * short < 0.4
     assert eta_star(p, 0.0, 0.0) == pytest.approx(needed, rel=1e-6)
-    assert spectral_abscissa(joint(a, m, v, 0.99 * needed)) > 0.0 > spectral_abscissa(joint(a, m, v, 1.01 * needed))
+    assert (
+        spectral_abscissa(joint(a, m, v, 0.99 * needed))
+        > 0.0
+        > spectral_abscissa(joint(a, m, v, 1.01 * needed))
+    )

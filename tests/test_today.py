@@ -41,19 +41,24 @@ TEXTBOOK = "GQ(½, λ) textbook"
 # chapter runs that form too, and finds the script's number (cell-today-gtd2).
 OTHER_FORM = ("star", "GTD2(λ)")
 
+
 def figure1():
     data = load_results(RESULTS.format("today-figure1"))
     found = {}
     for k in range(data.sizes["setting"]):
         row = data.isel(setting=k)
         where, name = str(row["problem"].values), str(row["method"].values)
-        found[where, name] = row["script" if where == "Boyan, script" else "rmspbe"].values[:, 0].astype(float)
+        found[where, name] = (
+            row["script" if where == "Boyan, script" else "rmspbe"].values[:, 0].astype(float)
+        )
     return found
 
 
 class TestFigure1:
     def test_step_sizes_are_given_for_six_methods_on_five_problems(self):
-        assert set(SCRIPT_AREAS) == {(where, name) for where, (_, sizes) in FIGURE1.items() for name in sizes}
+        assert set(SCRIPT_AREAS) == {
+            (where, name) for where, (_, sizes) in FIGURE1.items() for name in sizes
+        }
         assert len(SCRIPT_AREAS) == 30
 
     @pytest.mark.parametrize(("where", "name"), SCRIPT_AREAS)
@@ -95,7 +100,10 @@ class TestMaps:
 
     @pytest.mark.parametrize("number", [3, 200, 400, 600, 750])
     def test_points_of_the_file_are_what_is_computed_now(self, number):
-        data, setting = load_results(RESULTS.format("today")), load_experiment("today").settings[number]
+        data, setting = (
+            load_results(RESULTS.format("today")),
+            load_experiment("today").settings[number],
+        )
         now = map_point(setting, 1, 0, first_run=0)
         for name in ("abscissa", "step", "error", "price", "best", "eta_star"):
             kept = data[name].values[number, 0]
@@ -104,7 +112,10 @@ class TestMaps:
     def test_two_ways_to_eta_star_agree(self):
         """From the file: a ratio of the grid above η* is stable, the next below it is not."""
         data = load_results(RESULTS.format("today"))
-        star, stable = data["eta_star"].values[:, 0].astype(float), data["abscissa"].values[:, 0] < 0.0
+        star, stable = (
+            data["eta_star"].values[:, 0].astype(float),
+            data["abscissa"].values[:, 0] < 0.0,
+        )
         rows = np.flatnonzero(np.isfinite(star) & (star > ETAS[0]) & (star < ETAS[-1]))
         assert len(rows) >= 5
         for row in rows:
@@ -129,7 +140,9 @@ class TestMaps:
         from gqlib.methods import run_method
 
         walks = task.walks(400, steps, np.random.default_rng(3))
-        theta = run_method(task, method, walks, lam=0.0, alphas=setting.alphas, every=steps).theta[-1, 0]
+        theta = run_method(task, method, walks, lam=0.0, alphas=setting.alphas, every=steps).theta[
+            -1, 0
+        ]
         measured = ((theta @ task.phi.T - task.truth) ** 2 @ task.xi).mean()
         predicted = error_after(task, method, 0.0, [alpha], 8)[0]
         assert abs(measured / predicted - 1.0) < 0.1
@@ -147,8 +160,10 @@ class TestMaps:
 def test_tdc_is_stable_at_equal_step_sizes_on_the_whole_map_and_tdrc_is_not():
     data = load_results(RESULTS.format("today"))
     stable = data["abscissa"].values[:, 0, ETAS.index(1.0)] < 0.0
-    unstable = {name: set(data["problem"].values[(data["method"].values == name) & ~stable].tolist())
-                for name in ("TDC(λ)", "TDRC(λ)")}
+    unstable = {
+        name: set(data["problem"].values[(data["method"].values == name) & ~stable].tolist())
+        for name in ("TDC(λ)", "TDRC(λ)")
+    }
     assert unstable == {"TDC(λ)": set(), "TDRC(λ)": {"two-state", "two-state, pairs"}}
 
 
@@ -156,8 +171,11 @@ def test_the_published_tiers_of_collision_come_out_of_the_map():
     """Ghiassian and Sutton (2021): emphatic first, then gradient and off-policy TD, then the rest."""
     data = load_results(RESULTS.format("today"))
     here = data["problem"].values == "Collision"
-    best = {name: np.nanmin(data["best"].values[here & (data["method"].values == name), 0])
-            for name, method in METHODS.items() if "states" in method.on and method.update != "least squares"}
+    best = {
+        name: np.nanmin(data["best"].values[here & (data["method"].values == name), 0])
+        for name, method in METHODS.items()
+        if "states" in method.on and method.update != "least squares"
+    }
     middle = ("TD(λ)", "TDC(λ)", "GTD2(λ)", "TDRC(λ)", "HTD(λ)", "Proximal GTD2(λ)")
     last = ("Tree Backup(λ)", "Retrace(λ)", "ABTD(ζ)", "V-trace(λ)")
     assert best["ETD(λ)"] < min(best[name] for name in middle)
@@ -201,13 +219,18 @@ class TestSuccessor:
             method = method_of(TEXTBOOK, sigma)
             star = eta_star(task, method, 0.4)
             assert star > 0.0
-            below, above = (limits(task, method, 0.4, f * star, noise=False).abscissa for f in (0.95, 1.05))
+            below, above = (
+                limits(task, method, 0.4, f * star, noise=False).abscissa for f in (0.95, 1.05)
+            )
             assert above < 0.0 < below
 
     @pytest.mark.parametrize("where", ["walk, dependent, pairs", "Collision, pairs"])
     def test_with_features_the_fixed_point_is_off_at_every_sigma(self, where):
         task = problem(where)
-        off = [task.error(fixed_point(task, means(task, method_of(TEXTBOOK, s), 0.9))) for s in self.SIGMAS]
+        off = [
+            task.error(fixed_point(task, means(task, method_of(TEXTBOOK, s), 0.9)))
+            for s in self.SIGMAS
+        ]
         assert min(off) > 0.01
 
     def test_an_inner_sigma_gains_at_most_two_per_cent_once_lambda_is_tuned(self):
@@ -238,13 +261,23 @@ class TestCollision:
 
     def test_features_are_drawn_for_each_run_and_a_run_depends_on_its_number_alone(self):
         setting = RunSetting(DRAWN, "TD(λ)", 0.5, (0.01,), 400, 100)
-        together, alone = method_runs(setting, 3, SEED, first_run=0), method_runs(setting, 1, SEED, first_run=2)
+        together, alone = (
+            method_runs(setting, 3, SEED, first_run=0),
+            method_runs(setting, 1, SEED, first_run=2),
+        )
         np.testing.assert_array_equal(together["rmsve"][2:], alone["rmsve"])
         phi = [collision_features(seeds.generator(SEED, run, seeds.TRAJECTORY)) for run in range(3)]
         assert (phi[0] != phi[1]).any()
         task = Task.of(collision(phi[2]))
         draws = seeds.generator(SEED, 2, seeds.BEHAVIOUR).random((401, 2))
-        done = run_method(task, METHODS["TD(λ)"], task.follow(draws[:, :, None]), lam=0.5, alphas=[0.01], every=100)
+        done = run_method(
+            task,
+            METHODS["TD(λ)"],
+            task.follow(draws[:, :, None]),
+            lam=0.5,
+            alphas=[0.01],
+            every=100,
+        )
         wanted = np.mean([task.error(theta) for theta in done.theta[:-1, 0, 0]])
         assert alone["rmsve"][0, 0] == pytest.approx(wanted, rel=1e-12)
 
@@ -294,7 +327,11 @@ class TestProblems:
         for s, a in itertools.product(range(2), range(2)):
             assert task.mdp.transitions[s, a].tolist() == [float(a == 1), float(a == 0)]
         assert not task.mdp.rewards.any()
-        assert (task.gamma, task.phi.tolist(), task.theta0.tolist()) == (0.99, [[1.0], [1.0], [2.0], [2.0]], [1.0])
+        assert (task.gamma, task.phi.tolist(), task.theta0.tolist()) == (
+            0.99,
+            [[1.0], [1.0], [2.0], [2.0]],
+            [1.0],
+        )
         pairs = problem("two-state, pairs")
         np.testing.assert_array_equal(pairs.phi, FEATURES)
         assert pairs.theta0.tolist() == [1.0] + [0.0] * (pairs.d - 1)
@@ -319,7 +356,9 @@ class TestProblems:
 
     def test_the_machine_has_a_line_in_its_wear(self):
         task = problem("machine")
-        np.testing.assert_array_equal(task.phi[:: task.mdp.n_actions], np.column_stack([np.ones(3), WEAR]))
+        np.testing.assert_array_equal(
+            task.phi[:: task.mdp.n_actions], np.column_stack([np.ones(3), WEAR])
+        )
         pairs = problem("machine, pairs")
         np.testing.assert_array_equal(pairs.phi, machine(features="wear").problem.features)
         for one in (task, pairs):
@@ -330,12 +369,17 @@ class TestProblems:
 
 class TestSettings:
     def test_numbers_are_kept_as_floats_so_that_equal_settings_have_equal_keys(self):
-        one, other = MapSetting("star, pairs", TEXTBOOK, 1, 1), MapSetting("star, pairs", TEXTBOOK, 1.0, 1.0)
+        one, other = (
+            MapSetting("star, pairs", TEXTBOOK, 1, 1),
+            MapSetting("star, pairs", TEXTBOOK, 1.0, 1.0),
+        )
         assert [type(x) for x in (one.lam, one.sigma)] == [float, float]
         assert one.key == other.key
         run = RunSetting("star", "TD(λ)", 1, 1, np.int64(100), np.int64(10))
         assert (run.alphas, [type(x) for x in (run.lam, *run.alphas, run.steps, run.every)]) == (
-            (1.0,), [float, float, int, int])
+            (1.0,),
+            [float, float, int, int],
+        )
         assert run.key == RunSetting("star", "TD(λ)", 1.0, [1.0], 100, 10).key
         assert MapSetting("star", "TD(λ)", 0.5).sigma is None
 
@@ -351,7 +395,14 @@ class TestSettings:
         ({"every": 11}, r"^every is 11; .*10"),
     ])  # fmt: skip
     def test_a_run_is_refused_by_name_and_range(self, fields, told):
-        given = {"problem": "star", "method": "TD(λ)", "lam": 0.0, "alphas": (0.1,), "steps": 10, "every": 5}
+        given = {
+            "problem": "star",
+            "method": "TD(λ)",
+            "lam": 0.0,
+            "alphas": (0.1,),
+            "steps": 10,
+            "every": 5,
+        }
         with pytest.raises(ValueError, match=told):
             RunSetting(**given | fields)
 
@@ -371,33 +422,58 @@ class TestSettings:
 def test_areas_are_means_over_what_was_kept_before_the_end():
     """Five steps of TD(0) on the script's chain, two step sizes, both measures and the script's own, by hand."""
     alphas, steps = (0.25, 0.5), 5
-    found = method_runs(RunSetting("Boyan, script", "TD(λ)", 0.0, alphas, steps, 1), 2, 9, first_run=3)
+    found = method_runs(
+        RunSetting("Boyan, script", "TD(λ)", 0.0, alphas, steps, 1), 2, 9, first_run=3
+    )
     task = problem("Boyan, script")
-    draws = np.stack([seeds.generator(9, run, seeds.BEHAVIOUR).random((steps + 1, 2)) for run in (3, 4)], axis=2)
+    draws = np.stack(
+        [seeds.generator(9, run, seeds.BEHAVIOUR).random((steps + 1, 2)) for run in (3, 4)], axis=2
+    )
     walks = task.follow(draws)
     a = task.phi.T @ (task.xi[:, None] * (task.chain @ task.phi - task.phi))
     b = task.phi.T @ (task.xi * task.rewards)
-    matrices = {"rmspbe": (a, b, task.phi.T @ (task.xi[:, None] * task.phi)), "script": script_matrices()}
+    matrices = {
+        "rmspbe": (a, b, task.phi.T @ (task.xi[:, None] * task.phi)),
+        "script": script_matrices(),
+    }
     for run, (j, alpha) in itertools.product(range(2), enumerate(alphas)):
         theta, seen = np.zeros(4), []
         for k in range(steps):
             seen.append(theta)
             i, after = walks.index[k : k + 2, run]
             bootstrap = 0.0 if walks.ends[k, run] else task.phi[after] @ theta
-            theta = theta + alpha * (task.rewards[i] + bootstrap - task.phi[i] @ theta) * task.phi[i]
+            theta = (
+                theta + alpha * (task.rewards[i] + bootstrap - task.phi[i] @ theta) * task.phi[i]
+            )
         for name, (a_, b_, m_) in matrices.items():
             wanted = [np.sqrt((a_ @ x + b_) @ np.linalg.pinv(m_) @ (a_ @ x + b_)) for x in seen]
             assert found[name][run, j] == pytest.approx(np.mean(wanted), rel=1e-10), name
         wanted = [np.sqrt(task.xi @ (task.phi @ x - task.truth) ** 2) for x in seen]
         assert found["rmsve"][run, j] == pytest.approx(np.mean(wanted), rel=1e-10)
     assert not found["diverged"].any()
-    elsewhere = method_runs(RunSetting("walk, tabular", "TD(λ)", 0.0, alphas, steps, 1), 2, 9, first_run=3)
+    elsewhere = method_runs(
+        RunSetting("walk, tabular", "TD(λ)", 0.0, alphas, steps, 1), 2, 9, first_run=3
+    )
     assert np.isnan(elsewhere["script"]).all()
 
 
 class TestKept:
     def test_four_digits_are_kept_and_rounding_is_zero(self):
-        given = np.array([1.23456, -1.23456, 12345.6, 0.000123456, 9.9996, 2e-9, 5e-10, -5e-10, 0.0, np.inf, np.nan])
+        given = np.array(
+            [
+                1.23456,
+                -1.23456,
+                12345.6,
+                0.000123456,
+                9.9996,
+                2e-9,
+                5e-10,
+                -5e-10,
+                0.0,
+                np.inf,
+                np.nan,
+            ]
+        )
         kept = today._settled(given)
         wanted = [1.235, -1.235, 12350.0, 0.0001235, 10.0, 2e-9, 0.0, 0.0, 0.0, np.inf, np.nan]
         assert kept.dtype == np.float32
@@ -415,7 +491,9 @@ class TestKept:
         assert kept["eta"][1].tolist() == list(ETAS)
         assert set(kept) == {*arrays, "eta"}
         for name, values in arrays.items():
-            with pytest.raises(ValueError, match=rf"^arrays has {name} .*with {values.ndim} axes, runs first$"):
+            with pytest.raises(
+                ValueError, match=rf"^arrays has {name} .*with {values.ndim} axes, runs first$"
+            ):
                 today.map_summary(arrays | {name: values[..., None]})
             with pytest.raises(ValueError, match=rf"^arrays .*\b{name}\b"):
                 today.map_summary({other: kept for other, kept in arrays.items() if other != name})
@@ -429,11 +507,16 @@ class TestKept:
         for name in names:
             assert (kept[name][0], kept[name][1].dtype) == (("run", "alpha"), np.float32)
             np.testing.assert_array_equal(kept[name][1], arrays[name].astype(np.float32))
-        assert (kept["diverged"][0], kept["diverged"][1].tolist()) == (("run", "alpha"), [[False, True, False]])
+        assert (kept["diverged"][0], kept["diverged"][1].tolist()) == (
+            ("run", "alpha"),
+            [[False, True, False]],
+        )
         areas = today.area_summary(arrays)
         assert set(areas) == {"rmsve", "diverged"}
         assert areas["rmsve"][0] == areas["diverged"][0] == ("run", "alpha")
-        np.testing.assert_array_equal(areas["rmsve"][1], np.array([[2.235, 2.0, 3.0]], dtype=np.float32))
+        np.testing.assert_array_equal(
+            areas["rmsve"][1], np.array([[2.235, 2.0, 3.0]], dtype=np.float32)
+        )
         assert areas["diverged"][1].tolist() == [[False, True, False]]
         for name, values in arrays.items():
             with pytest.raises(ValueError, match=rf"^arrays has {name} .*with 2 axes, runs first$"):
@@ -444,7 +527,9 @@ def test_a_method_keeps_all_but_its_sigma():
     found, changed = METHODS[TEXTBOOK], method_of(TEXTBOOK, 0.25)
     assert method_of(TEXTBOOK) is found
     for field in found.__dataclass_fields__:
-        assert getattr(changed, field) == (0.25 if field == "sigma" else getattr(found, field)), field
+        assert getattr(changed, field) == (0.25 if field == "sigma" else getattr(found, field)), (
+            field
+        )
     with pytest.raises(ValueError, match=r"^name is 'SARSA'; it should be one of "):
         method_of("SARSA")
 
@@ -458,7 +543,10 @@ def test_a_point_of_a_map_says_what_each_part_says():
         for name in ("abscissa", "step", "error", "price"):
             np.testing.assert_array_equal(point[name][:, k], [getattr(given, name)] * 3)
     assert point["eta_star"].tolist() == [eta_star(task, method, 0.4)] * 3
-    assert point["best"].tolist() == [error_after(task, method, 0.4, [2.0**-k for k in range(13)], 10).min()] * 3
+    assert (
+        point["best"].tolist()
+        == [error_after(task, method, 0.4, [2.0**-k for k in range(13)], 10).min()] * 3
+    )
     plain = map_point(MapSetting("walk, tabular", "TD(λ)", 0.4), 1, 0, first_run=0)
     given = limits(problem("walk, tabular"), METHODS["TD(λ)"], 0.4)
     assert np.isnan(plain["eta_star"]).all()

@@ -45,7 +45,10 @@ def by_the_book(learner, seed):
 
     def choose(state):
         q = theta[2 * state : 2 * state + 2]
-        greedy, u = int(np.flatnonzero(q >= q.max() - 1e-10)[0]), engine_runs.uniform(streams.behaviour)
+        greedy, u = (
+            int(np.flatnonzero(q >= q.max() - 1e-10)[0]),
+            engine_runs.uniform(streams.behaviour),
+        )
         return greedy, greedy if u >= EPSILON else int(u >= share)
 
     for _ in range(EPISODES):
@@ -62,15 +65,34 @@ def by_the_book(learner, seed):
                 c = SIGMA * ratio + (1 - SIGMA) if action == greedy else 0.0
                 carried = c * np.eye(14)[2 * state + action]
             if learner == "watkins":
-                theta, trace, _ = tree_backup_step(theta, trace, phi, reward, best, probability=follows, **NUMBERS)
+                theta, trace, _ = tree_backup_step(
+                    theta, trace, phi, reward, best, probability=follows, **NUMBERS
+                )
             elif learner == "greedy_gq":
                 theta, omega, trace, _ = maei_gq_step(
-                    theta, omega, trace, phi, reward, best, rho=follows * ratio, beta=beta, **NUMBERS
+                    theta,
+                    omega,
+                    trace,
+                    phi,
+                    reward,
+                    best,
+                    rho=follows * ratio,
+                    beta=beta,
+                    **NUMBERS,
                 )
             else:
                 c_now = follows * (SIGMA * ratio + 1 - SIGMA)
                 theta, omega, trace, _ = textbook_gq_step(
-                    theta, omega, trace, phi, reward, best, carried, coefficient=c_now, beta=beta, **NUMBERS
+                    theta,
+                    omega,
+                    trace,
+                    phi,
+                    reward,
+                    best,
+                    carried,
+                    coefficient=c_now,
+                    beta=beta,
+                    **NUMBERS,
                 )
     return theta, omega, explored
 
@@ -78,7 +100,9 @@ def by_the_book(learner, seed):
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 @pytest.mark.parametrize("learner", ["watkins", "greedy_gq", "textbook_gq"])
 def test_learners_take_the_steps_of_their_sources(learner, engine):
-    setting = EngineSetting(WALK, learner, eta=ETA, episodes=EPISODES, epsilon=EPSILON, sigma=SIGMA, **NUMBERS)
+    setting = EngineSetting(
+        WALK, learner, eta=ETA, episodes=EPISODES, epsilon=EPSILON, sigma=SIGMA, **NUMBERS
+    )
     found = run_setting(setting, 1, seed=3, engine=engine)
     theta, omega, explored = by_the_book(learner, 3)
     assert explored > 5
@@ -89,7 +113,9 @@ def test_learners_take_the_steps_of_their_sources(learner, engine):
 
 
 def weights(learner, **numbers):
-    done = run_setting(EngineSetting("mountain_car", learner, episodes=4, max_steps=400, **numbers), 2, 5)
+    done = run_setting(
+        EngineSetting("mountain_car", learner, episodes=4, max_steps=400, **numbers), 2, 5
+    )
     return done.theta
 
 
@@ -126,13 +152,17 @@ class TestStudy:
             chosen_cells(search.isel(setting=slice(3)))
 
     def test_the_files_hold_every_setting_once(self, results):
-        assert results["key"].values.tolist() == [setting.key for setting in load_experiment("today-control").settings]
+        assert results["key"].values.tolist() == [
+            setting.key for setting in load_experiment("today-control").settings
+        ]
         assert not results["diverged"].values.any()
 
     def test_a_run_of_the_file_comes_out_again(self, scores):
         """Run 7 of a row, computed now."""
         for row in ("Greedy-GQ(λ)", "Watkins' Q(λ)"):
-            again = control_runs(RowSetting("mountain_car", row, (chosen()[row][0],)), 1, 2020, first_run=7)
+            again = control_runs(
+                RowSetting("mountain_car", row, (chosen()[row][0],)), 1, 2020, first_run=7
+            )
             score = np.float32(again["returns"][0, 0].mean(dtype=np.float64))
             assert score == np.float32(scores["mountain_car", row][7])
 
@@ -145,15 +175,21 @@ class TestStudy:
         assert np.isfinite(kept["returns"]).all()
 
     def test_the_random_driver_does_not_learn(self, scores):
-        assert scores["cart_pole", RANDOM].mean() == pytest.approx(22.0, abs=0.5)  # of a fair coin, well known
+        assert scores["cart_pole", RANDOM].mean() == pytest.approx(
+            22.0, abs=0.5
+        )  # of a fair coin, well known
         assert scores["mountain_car", RANDOM].mean() < -990.0
 
     def test_findings_of_the_chapter(self, scores):
         """True online Sarsa(λ) wins on two tasks; the repair by ρ loses on all; the middle beats both ends on one."""
         gaps = {
-            (task, row): paired_difference(scores[task, row], scores[task, BASELINE]) for task in TASKS for row in ROWS
+            (task, row): paired_difference(scores[task, row], scores[task, BASELINE])
+            for task in TASKS
+            for row in ROWS
         }
-        assert all(gaps[task, "True online Sarsa(λ)"].low > 0.0 for task in ("mountain_car", "acrobot"))
+        assert all(
+            gaps[task, "True online Sarsa(λ)"].low > 0.0 for task in ("mountain_car", "acrobot")
+        )
         assert all(gaps[task, "GQ(½, λ) corrected"].high < 0.0 for task in TASKS)
         for target in ("greedy", "ε-greedy"):
             for end in (f"GQ(0, λ) printed, {target}", "GQ(1, λ) printed"):
@@ -184,7 +220,11 @@ LEARNERS = {
 
 @pytest.mark.parametrize(
     ("task", "numbers"),
-    [("mountain_car", (100, 1000, 1.0)), ("acrobot", (60, 500, 1.0)), ("cart_pole", (150, 500, 0.99))],
+    [
+        ("mountain_car", (100, 1000, 1.0)),
+        ("acrobot", (60, 500, 1.0)),
+        ("cart_pole", (150, 500, 0.99)),
+    ],
 )
 def test_the_engine_is_told_every_number_of_the_protocol(task, numbers):
     assert list(LEARNERS) == [*ROWS, RANDOM]
@@ -194,7 +234,10 @@ def test_the_engine_is_told_every_number_of_the_protocol(task, numbers):
         assert (told.episodes, told.max_steps, told.gamma) == numbers
         assert (told.learner, told.target, told.sigma) == (learner, target, sigma)
         assert (told.lam, told.alpha, told.epsilon) == (0.85, 0.0625, 1.0 if row == RANDOM else 0.1)
-        assert (told.eta, told.kappa) == (0.75 if second == "eta" else 1.0, 0.75 if second == "kappa" else 1.0)
+        assert (told.eta, told.kappa) == (
+            0.75 if second == "eta" else 1.0,
+            0.75 if second == "kappa" else 1.0,
+        )
 
 
 def test_cells_vary_the_second_step_size_fastest_and_lambda_slowest():
@@ -204,8 +247,17 @@ def test_cells_vary_the_second_step_size_fastest_and_lambda_slowest():
     for row, (*_, second) in LEARNERS.items():
         if row == RANDOM:
             continue
-        seconds = {None: (1.0,), "eta": (2.0**-9, 2.0**-6, 2.0**-3, 1.0), "kappa": (0.01, 0.1, 1.0, 4.0)}[second]
-        wanted = [(lam, alpha, one) for lam in lams for alpha in (few if second else alphas) for one in seconds]
+        seconds = {
+            None: (1.0,),
+            "eta": (2.0**-9, 2.0**-6, 2.0**-3, 1.0),
+            "kappa": (0.01, 0.1, 1.0, 4.0),
+        }[second]
+        wanted = [
+            (lam, alpha, one)
+            for lam in lams
+            for alpha in (few if second else alphas)
+            for one in seconds
+        ]
         assert cells_of(row) == tuple(wanted)
 
 
@@ -238,7 +290,10 @@ def test_every_cell_is_run_by_the_engine_and_what_is_missing_is_the_worst(monkey
     cells = ((0.0, 0.01, 1.0), (0.8, 0.02, 1.0), (0.8, 0.03, 1.0))
     kept = control_runs(RowSetting("acrobot", "QRC(λ)", cells), 2, 7, first_run=5)
     assert asked == [(engine_setting("acrobot", "QRC(λ)", cell), 2, 7, 5) for cell in cells]
-    assert kept["returns"].tolist() == [[[1.0] * 3, [2.0] * 3, [3.0] * 3], [[1, -500, -500], [2, 2, -500], [3, 3, 3]]]
+    assert kept["returns"].tolist() == [
+        [[1.0] * 3, [2.0] * 3, [3.0] * 3],
+        [[1, -500, -500], [2, 2, -500], [3, 3, 3]],
+    ]
     assert kept["returns"].dtype == np.float32
     assert kept["diverged"].tolist() == [[False] * 3, [True, True, False]]
     control_runs(RowSetting("acrobot", "QRC(λ)", cells[:1]), 2, 7, first_run=0)
@@ -266,7 +321,9 @@ def test_what_is_kept_of_runs_is_labelled_and_averaged():
     exact = [[sum(map(float, cell)) / 11 for cell in run] for run in returns]
     np.testing.assert_allclose(search["score"][1], exact, rtol=2.0**-23)
     np.testing.assert_allclose(one["score"][1], [cells[0] for cells in exact], rtol=2.0**-23)
-    final = [(float(run[0, 9]) + float(run[0, 10])) / 2 for run in returns]  # of eleven episodes, a quarter is two
+    final = [
+        (float(run[0, 9]) + float(run[0, 10])) / 2 for run in returns
+    ]  # of eleven episodes, a quarter is two
     np.testing.assert_allclose(one["final"][1], final, rtol=2.0**-23)
     assert search["diverged"][1].tolist() == [3, 1]
     assert one["diverged"][1].tolist() == [True, True, True]
@@ -289,9 +346,13 @@ def test_runs_that_are_not_whole_are_refused_by_their_names(summary):
         told = rf"^arrays has {name} array.*; it should be numbers with {axes} axes, runs first$"
         with pytest.raises(ValueError, match=told):
             summary(arrays | {name: arrays[name][..., None]})
-        with pytest.raises(ValueError, match=r"^arrays is \{.*; it should be a mapping with returns, diverged$"):
+        with pytest.raises(
+            ValueError, match=r"^arrays is \{.*; it should be a mapping with returns, diverged$"
+        ):
             summary({key: array for key, array in arrays.items() if key != name})
-        with pytest.raises(ValueError, match=r"^arrays differ in the number of runs; returns, diverged should "):
+        with pytest.raises(
+            ValueError, match=r"^arrays differ in the number of runs; returns, diverged should "
+        ):
             summary(arrays | {name: arrays[name][:1]})
     with pytest.raises(ValueError, match=r"^arrays is None; "):
         summary(None)
@@ -299,7 +360,9 @@ def test_runs_that_are_not_whole_are_refused_by_their_names(summary):
 
 def test_one_command_makes_all_parts(monkeypatch):
     made = []
-    monkeypatch.setattr(cli, "_make", lambda experiments, arguments: made.extend(one.name for one in experiments))
+    monkeypatch.setattr(
+        cli, "_make", lambda experiments, arguments: made.extend(one.name for one in experiments)
+    )
     assert cli.main(["reproduce", "today"]) == 0
     parts = ("sigma", "figure1", "collision", "search", "control")
     assert made == ["today", *(f"today-{part}" for part in parts)]

@@ -21,12 +21,16 @@ KEYS = {
 
 
 @pytest.mark.parametrize("reading", ENDINGS)
-@pytest.mark.parametrize("case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}")
+@pytest.mark.parametrize(
+    "case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}"
+)
 def test_A_and_its_eigenvalues_are_the_reference(case, reading):
     expected = case if KEYS[reading] is None else case[KEYS[reading]]
     a = two_state(case["gamma"], reading).problem.A(case["sigma"], case["lambda"])
     np.testing.assert_allclose(a, expected["A"], rtol=1e-10, atol=1e-12)
-    reference = np.sort_complex([value["re"] + 1j * value["im"] for value in expected["eigenvalues"]])
+    reference = np.sort_complex(
+        [value["re"] + 1j * value["im"] for value in expected["eigenvalues"]]
+    )
     np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(a)), reference, rtol=1e-10)
 
 
@@ -46,7 +50,9 @@ def test_theta_starts_where_figure_2_starts():
 
 @pytest.mark.parametrize("reading", ["bootstrap", "terminal"])
 def test_episodic_weights_are_three_visits_to_two(reading):
-    np.testing.assert_allclose(two_state(0.99, reading).problem.xi, [0.3, 0.3, 0.2, 0.2], rtol=1e-14)
+    np.testing.assert_allclose(
+        two_state(0.99, reading).problem.xi, [0.3, 0.3, 0.2, 0.2], rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("reading", ENDINGS)
@@ -91,8 +97,12 @@ def test_the_terminal_reading_is_the_episodic_problem_built_from_its_mdp():
     transitions[0, 0, 1] = transitions[:2, 1, 0] = transitions[1, 0, 2] = 1.0
     mdp = FiniteMDP(transitions, np.zeros((3, 2)), 0.9, terminal=[2])
     mu, pi = np.full((3, 2), 0.5), np.tile([1.0, 0.0], (3, 1))
-    problem = PredictionProblem.on_pairs(mdp, mu, pi, np.vstack([FEATURES, np.zeros((2, 2))]), start=[0.5, 0.5, 0.0])
-    np.testing.assert_allclose(problem.A(0.3, 0.7), two_state(0.9, "terminal").problem.A(0.3, 0.7), rtol=1e-13)
+    problem = PredictionProblem.on_pairs(
+        mdp, mu, pi, np.vstack([FEATURES, np.zeros((2, 2))]), start=[0.5, 0.5, 0.0]
+    )
+    np.testing.assert_allclose(
+        problem.A(0.3, 0.7), two_state(0.9, "terminal").problem.A(0.3, 0.7), rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize(

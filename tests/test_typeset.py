@@ -22,10 +22,19 @@ from gqlib.edition.typeset import _greek, pieces, to_html, to_markdown
         ("Q-learning and σ's law", r"Q-learning and $\sigma$’s law"),
         ("for ε in (0, 2]. (x)", r"for $\varepsilon$ in (0, 2]. $(x)$"),
         ("of 8 x 8, a reward of -3", "of 8 × 8, a reward of −3"),
-        ("GQ(σ, λ), Q^π(λ), Q(s, a)", r"GQ$(\sigma, \lambda)$, $\mathrm{Q}^{\pi}(\lambda)$, $Q(s, a)$"),
-        ("½‖A_σθ + b‖², Â_k, θ̇", r"$\tfrac12\lVert A_{\sigma}\theta + b\rVert^{2}$, $\hat{A}_{k}$, $\dot{\theta}$"),
+        (
+            "GQ(σ, λ), Q^π(λ), Q(s, a)",
+            r"GQ$(\sigma, \lambda)$, $\mathrm{Q}^{\pi}(\lambda)$, $Q(s, a)$",
+        ),
+        (
+            "½‖A_σθ + b‖², Â_k, θ̇",
+            r"$\tfrac12\lVert A_{\sigma}\theta + b\rVert^{2}$, $\hat{A}_{k}$, $\dot{\theta}$",
+        ),
         ("(λγ)^(l-t) δ_l, l >= t", r"$(\lambda\gamma)^{l-t} \delta_{l}$, $l \ge t$"),
-        ("P(s'|s,a), |S||A|", r"$P(s^{\prime} \mid s, a)$, $\lvert\mathcal{S}\rvert\lvert\mathcal{A}\rvert$"),
+        (
+            "P(s'|s,a), |S||A|",
+            r"$P(s^{\prime} \mid s, a)$, $\lvert\mathcal{S}\rvert\lvert\mathcal{A}\rvert$",
+        ),
         ("in Eq. (8), by (13)–(14), 2(3)", "in Eq. (8), by (13)–(14), 2(3)"),
         ("full sampling (σ = 1)", r"full sampling $(\sigma = 1)$"),
         ("σ (p = 1024)", r"$\sigma$ $(p = 1024)$"),
@@ -41,9 +50,15 @@ from gqlib.edition.typeset import _greek, pieces, to_html, to_markdown
         ("", ""),
         # stars, primes and indices, one after another and in brackets of each kind
         ("x*, θ*, 3*, x’ and x'", r"$x^{*}$, $\theta^{*}$, 3\*, $x^{\prime}$ and $x^{\prime}$"),
-        ("γ_{t+1}, θ_12, θ^-12, θ_k^2_j", r"$\gamma_{t+1}$, $\theta_{12}$, $\theta^{-12}$, $\theta_{kj}^{2}$"),
+        (
+            "γ_{t+1}, θ_12, θ^-12, θ_k^2_j",
+            r"$\gamma_{t+1}$, $\theta_{12}$, $\theta^{-12}$, $\theta_{kj}^{2}$",
+        ),
         ("(a + b)^2, [x, y]_2, {x | y}", r"$(a + b)^{2}$, $[x, y]_{2}$, $\{x \mid y\}$"),
-        ("‖θ‖_M^2, |S|^2, 2_3", r"$\lVert \theta\rVert_{M}^{2}$, $\lvert\mathcal{S}\rvert^{2}$, 2\_3"),
+        (
+            "‖θ‖_M^2, |S|^2, 2_3",
+            r"$\lVert \theta\rVert_{M}^{2}$, $\lvert\mathcal{S}\rvert^{2}$, 2\_3",
+        ),
         (r"x^(\tau), x_{t \tau}", r"$x^{\tau}$, $x_{t \tau}$"),
         # brackets that are not closed, or not opened, are signs in the text
         ("(σ", r"($\sigma$"),
@@ -139,7 +154,10 @@ def formulas(text):
 
 
 def test_a_formula_is_broken_after_operators_only_if_it_is_long():
-    assert formulas("x = aθ + bθ - cθ") == ([r"x = a\theta + b\theta - c\theta"], 0)  # 16 characters
+    assert formulas("x = aθ + bθ - cθ") == (
+        [r"x = a\theta + b\theta - c\theta"],
+        0,
+    )  # 16 characters
     assert formulas("xθ = aθ + bθ - cθ") == (
         [r"x\theta = {}", r"a\theta + {}", r"b\theta - {}", r"c\theta"],
         3,
@@ -157,15 +175,31 @@ def test_a_formula_is_broken_after_operators_only_if_it_is_long():
 def test_a_formula_is_broken_between_brackets_and_inside_long_ones():
     # the group of 21 characters is opened up, the short ones are not
     assert formulas("(aθ + bθ + cθ + dθ_1)² (xθ)(yθ)") == (
-        [r"(a\theta + {}", r"b\theta + {}", r"c\theta + {}", r"d\theta_{1})^{2} {}", r"(x\theta) {}", r"(y\theta)"],
+        [
+            r"(a\theta + {}",
+            r"b\theta + {}",
+            r"c\theta + {}",
+            r"d\theta_{1})^{2} {}",
+            r"(x\theta) {}",
+            r"(y\theta)",
+        ],
         5,
     )
 
 
 def test_a_formula_begins_with_brackets_or_has_them_behind_a_space():
-    assert formulas("(xθ)(yθ)(zθ)(wθ_1)") == ([r"(x\theta) {}", r"(y\theta) {}", r"(z\theta) {}", r"(w\theta_{1})"], 3)
-    assert formulas("x(aθ + bθ + cθ_1)") == ([r"x(a\theta + b\theta + c\theta_{1})"], 0)  # brackets of 16 characters
-    assert formulas("θ (aθ + bθ + cθ_12)") == ([r"\theta (a\theta + {}", r"b\theta + {}", r"c\theta_{12})"], 2)
+    assert formulas("(xθ)(yθ)(zθ)(wθ_1)") == (
+        [r"(x\theta) {}", r"(y\theta) {}", r"(z\theta) {}", r"(w\theta_{1})"],
+        3,
+    )
+    assert formulas("x(aθ + bθ + cθ_1)") == (
+        [r"x(a\theta + b\theta + c\theta_{1})"],
+        0,
+    )  # brackets of 16 characters
+    assert formulas("θ (aθ + bθ + cθ_12)") == (
+        [r"\theta (a\theta + {}", r"b\theta + {}", r"c\theta_{12})"],
+        2,
+    )
 
 
 def test_a_long_set_keeps_its_braces():
@@ -173,7 +207,10 @@ def test_a_long_set_keeps_its_braces():
         [r"\{a\theta + {}", r"b\theta + {}", r"c\theta + {}", r"d\theta\}"],
         3,
     )
-    assert formulas("[aθ + bθ + cθ, dθ_1]") == ([r"[a\theta + {}", r"b\theta + {}", r"c\theta, d\theta_{1}]"], 2)
+    assert formulas("[aθ + bθ + cθ, dθ_1]") == (
+        [r"[a\theta + {}", r"b\theta + {}", r"c\theta, d\theta_{1}]"],
+        2,
+    )
 
 
 def test_what_touches_a_formula_stays_on_its_line():
@@ -192,7 +229,12 @@ def test_a_text_must_be_a_text():
 @pytest.mark.parametrize("depth", [49, 51, 2000])
 def test_brackets_as_deep_as_one_likes_come_back(depth):
     """A text from elsewhere neither exhausts the stack nor the reader."""
-    for text in ("(" * depth + "σ" + ")" * depth, "(" * depth + "σ", "σ" + ")" * depth, "‖" * depth + "σ"):
+    for text in (
+        "(" * depth + "σ" + ")" * depth,
+        "(" * depth + "σ",
+        "σ" + ")" * depth,
+        "‖" * depth + "σ",
+    ):
         kept = "".join(part for _, part in pieces(text)).replace("\\sigma", "σ").replace("\\|", "‖")
         assert kept.count("σ") == 1
         assert kept.count("(") == text.count("(")

@@ -51,7 +51,9 @@ def test_a_number_is_real_and_no_larger_than_allowed():
         assert (type(found), found) == (float, 0.25)
     assert check.scalar("x", True) == 1.0
     for wrong in ("0.25", b"1", None, 1j, [0.25], np.array([0.25]), np.datetime64("2019"), 10**400):
-        assert refused(check.scalar, wrong) == f"x is {check.brief(wrong)}; it should be a real number"
+        assert (
+            refused(check.scalar, wrong) == f"x is {check.brief(wrong)}; it should be a real number"
+        )
     assert (check.scalar("x", 1e50), check.scalar("x", -1e50)) == (1e50, -1e50)
     for wrong in (1.1e50, -1.1e50):
         assert refused(check.scalar, wrong) == f"x is {wrong}; it should be at most 1e+50 in size"
@@ -65,10 +67,16 @@ def test_a_whole_number_is_no_flag_and_within_its_ends():
     assert [check.integer("x", n, low=-1, high=2) for n in (-1, np.uint8(2))] == [-1, 2]
     assert type(check.integer("x", np.int64(3))) is int
     for wrong in (True, np.False_, 1.0, "1", None, np.timedelta64(5), np.timedelta64(5, "s")):
-        assert refused(check.integer, wrong) == f"x is {check.brief(wrong)}; it should be a whole number"
+        assert (
+            refused(check.integer, wrong)
+            == f"x is {check.brief(wrong)}; it should be a whole number"
+        )
     assert refused(check.integer, 0, low=1) == "x is 0; it should be at least 1"
     for wrong in (-1, 3):
-        assert refused(check.integer, wrong, low=0, high=2) == f"x is {wrong}; it should be from 0 to 2"
+        assert (
+            refused(check.integer, wrong, low=0, high=2)
+            == f"x is {wrong}; it should be from 0 to 2"
+        )
     check.room("x", 5, check.ROOM)
     assert refused(check.room, 5, check.ROOM + 1).startswith("x is 5; it should be smaller")
 
@@ -88,8 +96,14 @@ def test_flags_functions_paths_and_choices():
         assert refused(check.path, wrong) == f"x is {wrong!r}; it should be a path"
     assert check.choice("x", "b", ("a", "b")) == "b"
     for wrong in ("c", 1, ["a"]):
-        assert refused(check.choice, wrong, ("a", "b")) == f"x is {wrong!r}; it should be one of 'a', 'b'"
-    assert refused(lambda *a: check.choice(*a, others="a path"), 1, "a") == "x is 1; it should be one of 'a', or a path"
+        assert (
+            refused(check.choice, wrong, ("a", "b"))
+            == f"x is {wrong!r}; it should be one of 'a', 'b'"
+        )
+    assert (
+        refused(lambda *a: check.choice(*a, others="a path"), 1, "a")
+        == "x is 1; it should be one of 'a', or a path"
+    )
     check.instance("x", 1, str, int)
     assert refused(check.instance, 1, str, list) == "x is 1; it should be a str or list"
     assert refused(check.instance, 1, Exception) == "x is 1; it should be an Exception"
@@ -105,16 +119,38 @@ def test_arrays_have_a_shape_and_finite_entries():
     np.testing.assert_array_equal(found, given)
     found[0, 0] = 9.0
     assert given[0, 0] == 0  # it is a copy
-    wanted = {(3, None): "(3, any)", (None,): "(any,)", (2,): "(2,)", (): "()", (2, 3, 1): "(2, 3, 1)"}
+    wanted = {
+        (3, None): "(3, any)",
+        (None,): "(any,)",
+        (2,): "(2,)",
+        (): "()",
+        (2, 3, 1): "(2, 3, 1)",
+    }
     for shape, told in wanted.items():
-        assert refused(check.array, given, shape) == f"x has shape (2, 3); it should have shape {told}"
-    assert refused(check.array, np.zeros((0, 2)), (None, 2)) == "x has shape (0, 2); it should have shape (any, 2)"
-    assert refused(check.array, [0.0, math.nan, math.inf], (3,)) == "x is nan at (1,); every entry should be finite"
+        assert (
+            refused(check.array, given, shape) == f"x has shape (2, 3); it should have shape {told}"
+        )
+    assert (
+        refused(check.array, np.zeros((0, 2)), (None, 2))
+        == "x has shape (0, 2); it should have shape (any, 2)"
+    )
+    assert (
+        refused(check.array, [0.0, math.nan, math.inf], (3,))
+        == "x is nan at (1,); every entry should be finite"
+    )
     np.testing.assert_array_equal(check.array("x", [1e50, -1e50], (2,)), [1e50, -1e50])
     assert refused(check.array, [0.0, -1.1e50], (2,)).startswith("x reaches 1.1e+50 in size; ")
     for wrong in (["a"], [[1.0], [1.0, 2.0]], [1j]):
-        assert refused(check.reals, wrong) == f"x is {check.brief(wrong)}; it should be an array of real numbers"
-    assert [check.dimensions(value) for value in (1.0, [1.0], np.eye(2), [[1.0], [1.0, 2.0]])] == [0, 1, 2, 0]
+        assert (
+            refused(check.reals, wrong)
+            == f"x is {check.brief(wrong)}; it should be an array of real numbers"
+        )
+    assert [check.dimensions(value) for value in (1.0, [1.0], np.eye(2), [[1.0], [1.0, 2.0]])] == [
+        0,
+        1,
+        2,
+        0,
+    ]
     assert not check.frozen(np.zeros(2)).flags.writeable
 
 
@@ -150,10 +186,15 @@ def test_probabilities_sum_to_one_within_rounding():
     for row in ([0.5, far], [0.5, 1.0 - far]):
         told = refused(check.distributions, [[0, 1], row], (2, 2))
         assert re.match(r"x sums to .* at \(1,\); it should sum to 1$", told)
-    assert refused(check.distributions, [1.5, -0.5], (2,)) == "x is -0.5 at (1,); probabilities should not be negative"
+    assert (
+        refused(check.distributions, [1.5, -0.5], (2,))
+        == "x is -0.5 at (1,); probabilities should not be negative"
+    )
     assert refused(check.distributions, [1.0, 0.5], (2,)) == "x sums to 1.5; it should sum to 1"
     assert check.distributions("x", [0.25, near], (2,), allow_less=True).tolist() == [0.25, near]
-    assert refused(check.distributions, [0.5, far], (2,), allow_less=True).endswith("it should sum to at most 1")
+    assert refused(check.distributions, [0.5, far], (2,), allow_less=True).endswith(
+        "it should sum to at most 1"
+    )
     assert [check.fraction("x", share) for share in (1e-300, 0.5)] == [1e-300, 0.5]
     assert refused(check.fraction, 1.0) == "x is 1.0; it should be in (0, 1)"
 
@@ -165,13 +206,19 @@ def test_mappings_of_runs_and_labelled_results():
     assert refused(check.members, 3) == "x is 3; it should be a mapping with names"
     check.runs("x", runs, steps=2, ends=1)
     for wrong in ([0.0, 0.0], np.zeros((2, 1)), np.zeros(0), np.array(["a", "b"])):
-        assert refused(check.runs, runs | {"ends": wrong}, steps=2, ends=1).startswith("x has ends ")
+        assert refused(check.runs, runs | {"ends": wrong}, steps=2, ends=1).startswith(
+            "x has ends "
+        )
     told = refused(check.runs, runs | {"ends": np.zeros(3)}, steps=2, ends=1)
     assert told == "x differ in the number of runs; steps, ends should have one row for each"
     data = xarray.Dataset({"score": ("run", [1.0])}, coords={"run": [0]})
     check.labelled("x", data, "score", "run")
-    assert refused(check.labelled, 3, "score") == "x is 3; it should be an xarray.Dataset with score"
-    assert refused(check.labelled, data, "steps").endswith("it should be an xarray.Dataset with steps")
+    assert (
+        refused(check.labelled, 3, "score") == "x is 3; it should be an xarray.Dataset with score"
+    )
+    assert refused(check.labelled, data, "steps").endswith(
+        "it should be an xarray.Dataset with steps"
+    )
 
 
 def test_a_package_that_is_missing_is_told_with_what_brings_it():
@@ -195,10 +242,22 @@ def test_what_cannot_be_written_down_is_refused_by_its_name():
     assert check.brief(10**5000) == "a very long number"
     assert check.brief(Mute()).startswith("<test_validate.")
     assert refused(check.scalar, 10**5000) == "x is a very long number; it should be a real number"
-    assert refused(check.reals, 10**5000) == "x is a very long number; it should be an array of real numbers"
-    assert refused(check.integer, 10**5000, high=3) == "x is a very long number; it should be at most 3"
-    assert refused(check.integer, 1, low=10**5000) == "x is 1; it should be at least a very long number"
-    assert refused(check.integer, -(10**5000), low=0) == "x is a very long number; it should be at least 0"
+    assert (
+        refused(check.reals, 10**5000)
+        == "x is a very long number; it should be an array of real numbers"
+    )
+    assert (
+        refused(check.integer, 10**5000, high=3)
+        == "x is a very long number; it should be at most 3"
+    )
+    assert (
+        refused(check.integer, 1, low=10**5000)
+        == "x is 1; it should be at least a very long number"
+    )
+    assert (
+        refused(check.integer, -(10**5000), low=0)
+        == "x is a very long number; it should be at least 0"
+    )
 
 
 def test_masked_entries_none_and_text_are_no_numbers():

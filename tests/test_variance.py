@@ -38,8 +38,18 @@ def step_covariance(case, pair, state, trace, sigma, lam):
     moves = np.array(
         [
             gq_step(
-                theta, omega, before, problem.features[pair], 0.3, phi[state, a], pi[state] @ phi[state],
-                sigma=sigma, lam=lam, gamma=0.9, alpha=1.0, beta=0.0,
+                theta,
+                omega,
+                before,
+                problem.features[pair],
+                0.3,
+                phi[state, a],
+                pi[state] @ phi[state],
+                sigma=sigma,
+                lam=lam,
+                gamma=0.9,
+                alpha=1.0,
+                beta=0.0,
             )[0]
             - theta
             for a in range(3)
@@ -56,15 +66,25 @@ def test_variance_of_delta_is_sigma_squared_gamma_squared_the_variance_of_the_ne
         deltas = np.array(
             [
                 semi_gradient_step(
-                    theta, np.zeros(4), problem.features[2], 0.7, phi[1, a], pi[1] @ phi[1],
-                    sigma=sigma, lam=0.5, gamma=0.9, alpha=0.1,
+                    theta,
+                    np.zeros(4),
+                    problem.features[2],
+                    0.7,
+                    phi[1, a],
+                    pi[1] @ phi[1],
+                    sigma=sigma,
+                    lam=0.5,
+                    gamma=0.9,
+                    alpha=0.1,
                 )[2]
                 for a in range(3)
             ]
         )
         value = phi[1] @ theta
         spread = mu[1] @ value**2 - (mu[1] @ value) ** 2
-        assert mu[1] @ deltas**2 - (mu[1] @ deltas) ** 2 == pytest.approx(sigma**2 * 0.81 * spread, abs=1e-12)
+        assert mu[1] @ deltas**2 - (mu[1] @ deltas) ** 2 == pytest.approx(
+            sigma**2 * 0.81 * spread, abs=1e-12
+        )
 
 
 def test_the_covariance_of_a_gq_step_is_K_C_K_transposed(case):
@@ -74,7 +94,9 @@ def test_the_covariance_of_a_gq_step_is_K_C_K_transposed(case):
     for sigma, lam in ((0.0, 0.6), (0.6, 0.6), (1.0, 0.3)):
         k = sigma * np.outer(trace, theta) - (sigma - lam) * (trace @ omega) * np.eye(4)
         expected = 0.81 * k @ covariance[2] @ k.T
-        np.testing.assert_allclose(step_covariance(case, 4, 2, trace, sigma, lam), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            step_covariance(case, 4, 2, trace, sigma, lam), expected, rtol=1e-9, atol=1e-12
+        )
 
 
 def test_trace_moments_obey_the_recursion_of_the_trace():
@@ -169,7 +191,9 @@ def test_stationary_moments_are_the_limit_of_the_moment_recursion_path_by_path()
         state = j // 2
         seen = (phi[i], problem.rewards[i], phi[j], pi[state] @ phi[2 * state : 2 * state + 2])
         step = [
-            semi_gradient_step(x, np.zeros(2), *seen, sigma=sigma, lam=0.0, gamma=0.5, alpha=alpha)[0]
+            semi_gradient_step(x, np.zeros(2), *seen, sigma=sigma, lam=0.0, gamma=0.5, alpha=alpha)[
+                0
+            ]
             for x in (np.zeros(2), np.eye(2)[0], np.eye(2)[1])
         ]
         return np.column_stack([step[1] - step[0], step[2] - step[0]]), step[0]
@@ -182,7 +206,9 @@ def test_stationary_moments_are_the_limit_of_the_moment_recursion_path_by_path()
             p = problem.p_mu[i, j]
             new_first[j] += p * (g @ first[i] + problem.xi[i] * c)
             mixed = np.outer(g @ first[i], c)
-            new_second[j] += p * (g @ second[i] @ g.T + mixed + mixed.T + problem.xi[i] * np.outer(c, c))
+            new_second[j] += p * (
+                g @ second[i] @ g.T + mixed + mixed.T + problem.xi[i] * np.outer(c, c)
+            )
         first, second = new_first, new_second
     mean, square = stationary_moments(mdp, mu, pi, phi, sigma=sigma, alpha=alpha)
     np.testing.assert_allclose(mean, first.sum(axis=0), rtol=1e-8)
@@ -196,7 +222,10 @@ def test_the_stationary_mean_approaches_the_fixed_point_as_the_step_shrinks():
     mu, pi = random_policy(rng, 2, 2), random_policy(rng, 2, 2)
     problem = PredictionProblem.on_pairs(mdp, mu, pi, np.eye(4))
     gaps = [
-        np.abs(stationary_moments(mdp, mu, pi, np.eye(4), sigma=0.5, alpha=a)[0] - problem.fixed_point(0.5, 0.0)).max()
+        np.abs(
+            stationary_moments(mdp, mu, pi, np.eye(4), sigma=0.5, alpha=a)[0]
+            - problem.fixed_point(0.5, 0.0)
+        ).max()
         for a in (0.1, 0.01, 0.001)
     ]
     assert gaps[2] < gaps[1] < gaps[0]
@@ -220,13 +249,23 @@ def test_traces_that_arrive_at_an_end_do_not_count():
 def test_coefficients_of_a_trace_are_refused_with_what_they_should_be():
     swap = [[0.0, 1.0], [1.0, 0.0]]
     problem = PredictionProblem([[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 0.9)
-    weighted = PredictionProblem([[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 0.9, p_trace=0.5 * np.array(swap))
+    weighted = PredictionProblem(
+        [[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 0.9, p_trace=0.5 * np.array(swap)
+    )
     told = {
         r"^problem has a trace that is weighted or that another chain carries; its p_trace should be that of the walk, "
         r"or zero, and the weights should be handed in as c$": (weighted, 0.5, None),
-        r"^c is \[1\.0, -0\.5\]; trace coefficients should not be negative$": (problem, 0.5, [1.0, -0.5]),
+        r"^c is \[1\.0, -0\.5\]; trace coefficients should not be negative$": (
+            problem,
+            0.5,
+            [1.0, -0.5],
+        ),
         r"^c has shape \(3,\); it should have shape \(2,\)$": (problem, 0.5, [1.0, 1.0, 1.0]),
-        r"^c carries on 1\.8 of the trace in the mean at lam 1; it should be less than 1$": (problem, 1.0, [2.0, 2.0]),
+        r"^c carries on 1\.8 of the trace in the mean at lam 1; it should be less than 1$": (
+            problem,
+            1.0,
+            [2.0, 2.0],
+        ),
         r"^lam is 2; it should be in \[0, 1\]$": (problem, 2, None),
         r"^problem is None; it should be a PredictionProblem$": (None, 0.5, None),
     }
@@ -234,7 +273,9 @@ def test_coefficients_of_a_trace_are_refused_with_what_they_should_be():
         with pytest.raises(ValueError, match=message):
             trace_first_moments(*given)
     # A trace that is cut at once is no other one's: zero is allowed.
-    cut = PredictionProblem([[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 0.9, p_trace=np.zeros((2, 2)))
+    cut = PredictionProblem(
+        [[1.0], [2.0]], swap, swap, [0.0, 0.0], [0.5, 0.5], 0.9, p_trace=np.zeros((2, 2))
+    )
     np.testing.assert_allclose(trace_first_moments(cut, 0.5, [3.0, 3.0]), [[0.5], [1.0]])
     told = r"^lam is 1; from 0\.\d+ on the trace has no second moment, it should be smaller$"
     with pytest.raises(ValueError, match=told):
@@ -264,9 +305,14 @@ def test_a_trace_that_all_but_explodes_is_told_from_one_that_does_to_rounding():
     np.testing.assert_allclose(trace_first_moments(p, lam, [2.0]), [[2.0**20]])
     np.testing.assert_allclose(trace_second_moments(p, lam, [2.0]), [[[2.0**40]]])
     for near in (1.0 - 1e-10, 1.0):
-        with pytest.raises(ValueError, match=r"^c carries on 1 of the trace in the mean at lam 1; it should be less"):
+        with pytest.raises(
+            ValueError,
+            match=r"^c carries on 1 of the trace in the mean at lam 1; it should be less",
+        ):
             trace_first_moments(p, near, [2.0])
-        with pytest.raises(ValueError, match=r"^lam is 1; from 1 on the trace has no second moment"):
+        with pytest.raises(
+            ValueError, match=r"^lam is 1; from 1 on the trace has no second moment"
+        ):
             trace_second_moments(p, near, [2.0])
     with pytest.raises(ValueError, match=r"^lam is 1\.5; it should be in \[0, 1\]$"):
         trace_second_moments(p, 1.5, [2.0])
@@ -283,7 +329,9 @@ def test_where_nothing_is_carried_on_the_second_moment_is_always_finite():
 def test_problems_on_other_pairs_are_refused_and_so_is_a_step_at_the_very_limit():
     mdp = FiniteMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 0.0)
     other = PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.5)
-    with pytest.raises(ValueError, match=r"^problem has 1 indices; it should have 2, the pairs of mdp$"):
+    with pytest.raises(
+        ValueError, match=r"^problem has 1 indices; it should have 2, the pairs of mdp$"
+    ):
         arrival_moments(mdp, other, 0.5)
     # γ = 0 and φ = 1: θ goes to (1 − α)θ + αr, whose second moment stands still at α = 2 without settling.
     one = FiniteMDP([[[1.0]]], [[1.0]], 0.0)

@@ -54,12 +54,16 @@ def test_features_keep_their_width():
         ("theta", "omega", "trace"), [0.0] * 3
     )
     features.width = 4
-    with pytest.raises(ValueError, match=r"^features returned shape \(2, 4\); it should be \(actions, 3\)$"):
+    with pytest.raises(
+        ValueError, match=r"^features returned shape \(2, 4\); it should be \(actions, 3\)$"
+    ):
         weights.phi(1)
 
 
 def test_features_have_two_axes():
-    with pytest.raises(ValueError, match=r"^features returned shape \(3,\); it should be \(actions, d\)$"):
+    with pytest.raises(
+        ValueError, match=r"^features returned shape \(3,\); it should be \(actions, d\)$"
+    ):
         Dense(lambda state: np.zeros(3)).phi(1)
 
 
@@ -68,7 +72,9 @@ def test_nothing_is_known_before_the_first_state():
     assert weights.state() == {}
     weights.forget()
     weights.restore({})
-    with pytest.raises(ValueError, match=r"^theta is not known; the agent should have seen a state before$"):
+    with pytest.raises(
+        ValueError, match=r"^theta is not known; the agent should have seen a state before$"
+    ):
         _ = weights.theta
 
 
@@ -95,7 +101,10 @@ def test_a_sparse_agent_begins_with_nothing():
 
 def saved(**changes):
     """What a table of two states and one action has saved, with changes; None leaves a part out."""
-    parts = {"weights": np.array([[1.0, 2.0, 0.0], [3.0, 4.0, 0.5]]), "lazy": np.array([1.0, 0.5, 0.25, 2.0, 0.25])}
+    parts = {
+        "weights": np.array([[1.0, 2.0, 0.0], [3.0, 4.0, 0.5]]),
+        "lazy": np.array([1.0, 0.5, 0.25, 2.0, 0.25]),
+    }
     parts |= {"touched": np.array([1])} | changes
     return {name: part for name, part in parts.items() if part is not None}
 
@@ -132,7 +141,11 @@ def test_a_sparse_agent_takes_over_only_what_was_saved(changes, told):
 def test_a_sparse_agent_is_what_it_has_taken_over(kind, first):
     weights = Sparse(TableCoder(2, 1))
     parts = saved(touched=np.array([1], dtype=kind), lazy=np.array([first, 0.5, 0.25, 1e60, 1e70]))
-    parts["weights"][0] = 1e60, 1e70, 0.0  # beyond what arguments may be, and within what a learner may be
+    parts["weights"][0] = (
+        1e60,
+        1e70,
+        0.0,
+    )  # beyond what arguments may be, and within what a learner may be
     weights.restore(parts)
     assert weights.theta.tolist() == [1e60, 3.25]
     assert weights.trace.tolist() == [0.0, first * 0.5]
@@ -170,9 +183,13 @@ def test_a_dense_agent_is_what_it_has_taken_over():
 
 
 def test_a_state_without_numbers_is_refused_by_its_features():
-    with pytest.raises(ValueError, match=r"^features of a state is 'none'; it should be an array of real numbers$"):
+    with pytest.raises(
+        ValueError, match=r"^features of a state is 'none'; it should be an array of real numbers$"
+    ):
         Dense(lambda state: "none").phi(1)
-    with pytest.raises(ValueError, match=r"^features of 7 are not all finite; state and features should be$"):
+    with pytest.raises(
+        ValueError, match=r"^features of 7 are not all finite; state and features should be$"
+    ):
         Dense(lambda state: [[1.0, np.inf]]).phi(7)
 
 
@@ -213,7 +230,10 @@ def test_a_step_with_its_choice_is_refused_beyond_the_bound():
         weights.advance(0, 0, 1.001e100, 1, True, rng, tiny)
     weights.weights[0, 0] = np.inf
     told = rf"^the value of an action is beyond 1e\+100 in this step; {SMALLER}$"
-    for call in (lambda: weights.advance(1, 0, 0.0, 0, True, rng, tiny), lambda: weights.values(0, peek=True)):
+    for call in (
+        lambda: weights.advance(1, 0, 0.0, 0, True, rng, tiny),
+        lambda: weights.values(0, peek=True),
+    ):
         with pytest.raises(Diverged, match=told):
             call()
 
@@ -232,7 +252,9 @@ def test_both_forms_choose_and_learn_alike(corrected, greedy):
         explore, which = twin.random(2)
         wanted = int(which * count) if explore < rates.epsilon else best
         dense.learn(state, action, reward, after, wanted, goes_on, rates)
-        chosen = sparse.advance(state, action, reward, after, goes_on, np.random.default_rng(step), rates)
+        chosen = sparse.advance(
+            state, action, reward, after, goes_on, np.random.default_rng(step), rates
+        )
         assert chosen == wanted
         np.testing.assert_allclose(sparse.theta, dense.theta, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(sparse.trace, dense.trace, rtol=1e-9, atol=1e-12)

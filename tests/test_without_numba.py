@@ -14,7 +14,11 @@ from gqlib.sweeps import workers
 from gqlib.sweeps.results import load_results, verify_sample
 
 ROOT = Path(__file__).resolve().parents[1]
-PLAIN = {**os.environ, "GQLIB_NO_NUMBA": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+PLAIN = {
+    **os.environ,
+    "GQLIB_NO_NUMBA": "1",
+    "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
+}
 # What holds kernels to references, to committed checksums or to integers of Python; small enough for plain Python.
 SAME_BITS = [
     "test_rng.py::test_words_agree_with_python_integers",
@@ -31,13 +35,21 @@ SAME_BITS = [
     "test_fast_control.py::test_flush_moves_the_sums_and_drops_dead_traces",
 ]
 # Options that the kernel of the car is compiled for, each on its own.
-CARS = [{}, {"target": "epsilon-greedy"}, {"v": "lagged"}, {"method": "corrected"}, {"ties": "random"}]
+CARS = [
+    {},
+    {"target": "epsilon-greedy"},
+    {"v": "lagged"},
+    {"method": "corrected"},
+    {"ties": "random"},
+]
 CAR = {"p": 512, "episodes": 2, "max_steps": 200, "sigma": 0.5, "sigma_noise": 0.1}
 
 
 def python(code, **variables):
     command = [sys.executable, "-W", "error::RuntimeWarning", "-c", code]
-    return subprocess.run(command, env=PLAIN | variables, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        command, env=PLAIN | variables, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.mark.slow
@@ -59,7 +71,18 @@ def test_everything_is_imported_where_numba_and_processes_are_missing():
 @pytest.mark.thorough
 @pytest.mark.skipif(not _jit.COMPILED, reason="asks whether compiled code and plain Python agree")
 def test_kernels_pass_their_tests_in_plain_python():
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-o", "addopts=", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-n0",
+        "-o",
+        "addopts=",
+        "-p",
+        "no:cacheprovider",
+    ]
     command += [*(f"tests/{test}" for test in SAME_BITS), "-k", "not 19_state_walk"]
     done = subprocess.run(command, cwd=ROOT, env=PLAIN, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
@@ -72,7 +95,9 @@ def test_runs_of_the_car_have_the_bits_of_the_compiled_ones():
     settings = [CAR | options for options in CARS]
     code = "from gqlib.control import ControlSetting, run_control\n" \
         f"print([int(run_control(ControlSetting(**s), 1, 2019).checksum[0]) for s in {settings!r}])"  # fmt: skip
-    compiled = [int(run_control(ControlSetting(**setting), 1, 2019).checksum[0]) for setting in settings]
+    compiled = [
+        int(run_control(ControlSetting(**setting), 1, 2019).checksum[0]) for setting in settings
+    ]
     assert len(set(compiled)) == len(settings)
     assert python(code).strip() == str(compiled)
 
@@ -128,7 +153,10 @@ class Task:
 def test_a_page_has_one_process_and_recomputes_no_run(monkeypatch):
     monkeypatch.setattr(workers, "IN_PAGE", True)
     done = list(workers.computed([Task(), Task()], 2, None))
-    assert [(index, int(arrays["process"])) for index, arrays in done] == [(0, os.getpid()), (1, os.getpid())]
+    assert [(index, int(arrays["process"])) for index, arrays in done] == [
+        (0, os.getpid()),
+        (1, os.getpid()),
+    ]
     stored = load_results(ROOT / "results" / "fig4.npz")
     with pytest.warns(UserWarning, match="none of 3 runs is recomputed in a page"):
         assert verify_sample(stored, 3, np.random.default_rng(0)) == 0

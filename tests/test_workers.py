@@ -68,7 +68,9 @@ def test_an_exception_that_cannot_say_what_it_is_is_a_failure_like_others() -> N
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
 def test_a_worker_whose_parent_is_gone_before_its_first_task_ends_at_once() -> None:
     program = "from gqlib.sweeps import workers; import time; workers._follow(1 << 30); time.sleep(60); print('on')"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=50, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, timeout=50, check=False
+    )
     assert (done.returncode, done.stdout) == (1, b"")
 
 
@@ -97,7 +99,9 @@ def test_one_worker_computes_here_in_order_and_goes_on_after_a_failure() -> None
 
 def test_a_page_computes_in_its_only_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "IN_PAGE", True)
-    monkeypatch.setattr(workers, "_by_processes", lambda *_: pytest.fail("a page has no other process"))
+    monkeypatch.setattr(
+        workers, "_by_processes", lambda *_: pytest.fail("a page has no other process")
+    )
     assert list(computed([Works(1)], 2, None)) == [(0, {"x": 1})]
 
 
@@ -126,12 +130,17 @@ def test_tasks_are_handed_over_one_at_a_time_with_the_parent_to_follow(
     assert told == [{"n_jobs": 3, "batch_size": 1, "return_as": "generator_unordered", **own}]
     handed: list[int] = []
     outcomes = workers._handed_over({4: Works(1), 7: Works(2)}, 3, handed)
-    assert [(outcome, list(handed)) for outcome in outcomes] == [((4, {"x": 1}), [4]), ((7, {"x": 2}), [4, 7])]
+    assert [(outcome, list(handed)) for outcome in outcomes] == [
+        ((4, {"x": 1}), [4]),
+        ((7, {"x": 2}), [4, 7]),
+    ]
     assert backends == [{"backend": "loky"}]
     assert followed == [os.getpid()] * 4
 
 
-def test_tasks_whose_pool_broke_are_tried_alone_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_whose_pool_broke_are_tried_alone_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pools: list[tuple[list[int], int]] = []
 
     def pool(tasks: Mapping[int, Any], count: int, handed: list[int]) -> Iterator[Any]:

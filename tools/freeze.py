@@ -51,7 +51,9 @@ def outputs(path: Path) -> list[list[str]]:
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         lines = "".join(cell["source"]).splitlines()
         for output in cell.get("outputs", ()):
-            pieces = output.get("data") or {output["output_type"]: output.get("text") or output.get("evalue", "")}
+            pieces = output.get("data") or {
+                output["output_type"]: output.get("text") or output.get("evalue", "")
+            }
             for kind, value in sorted(pieces.items()):
                 text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
                 text = "".join(value) if isinstance(value, list) else text
@@ -61,7 +63,9 @@ def outputs(path: Path) -> list[list[str]]:
 
 def state() -> dict[str, Any]:
     """Everything that is frozen, as it is now."""
-    files = [path for path in sorted((ROOT / "results").iterdir()) if path.suffix in (".npz", ".json")]
+    files = [
+        path for path in sorted((ROOT / "results").iterdir()) if path.suffix in (".npz", ".json")
+    ]
     records = sorted((ROOT / "book").glob("**/*.ipynb"))
     return {
         "results": {path.name: arrays(path) for path in files},
@@ -74,14 +78,21 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     lines = []
     for name in sorted(before["results"].keys() | after["results"].keys()):
         old, new = (one["results"].get(name, {}) for one in (before, after))
-        lines += [
-            f"results/{name}: {array or 'file'} {'changed' if array in old and array in new else 'is gone' if array in old else 'is new'}"
-            for array in sorted(old.keys() | new.keys())
-            if old.get(array) != new.get(array)
-        ]
+        for array in sorted(old.keys() | new.keys()):
+            if old.get(array) != new.get(array):
+                what = (
+                    "changed"
+                    if array in old and array in new
+                    else "gone"
+                    if array in old
+                    else "new"
+                )
+                lines.append(f"results/{name}: {array or 'file'}: {what}")
     for name in sorted(before["records"].keys() | after["records"].keys()):
         old, new = (one["records"].get(name, []) for one in (before, after))
-        matcher = SequenceMatcher(a=[tuple(one[1:]) for one in old], b=[tuple(one[1:]) for one in new], autojunk=False)
+        matcher = SequenceMatcher(
+            a=[tuple(one[1:]) for one in old], b=[tuple(one[1:]) for one in new], autojunk=False
+        )
         for what, first, last, start, end in matcher.get_opcodes():
             if what != "equal":
                 lines += [f"{name}: - {cell!r} {kind}" for cell, kind, _ in old[first:last]]
@@ -96,8 +107,11 @@ def main() -> int:
     now = state()
     if parser.parse_args().write:
         text = json.dumps(now, ensure_ascii=False, separators=(",", ":"))
-        FROZEN.write_text(text.replace('],["', '],\n["').replace('},"', '},\n"') + "\n", encoding="utf-8")
-        print(f"frozen: {sum(map(len, now['results'].values()))} arrays, {sum(map(len, now['records'].values()))} outputs")
+        FROZEN.write_text(
+            text.replace('],["', '],\n["').replace('},"', '},\n"') + "\n", encoding="utf-8"
+        )
+        kinds = ", ".join(f"{sum(map(len, now[kind].values()))} in {kind}" for kind in now)
+        print(f"frozen: {kinds}")
         return 0
     lines = moved(json.loads(FROZEN.read_text(encoding="utf-8")), now)
     print("\n".join(lines) or "no committed number moved")

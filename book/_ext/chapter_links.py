@@ -37,7 +37,11 @@ class LinkChapters(SphinxPostTransform):
     def run(self, **options: Any) -> None:
         """Go through titles in italics first, then through the plain text."""
         here, relations = self.env.docname, self.env.collect_relations()
-        pages = {title.astext(): page for page, title in self.env.titles.items() if page in relations and page != here}
+        pages = {
+            title.astext(): page
+            for page, title in self.env.titles.items()
+            if page in relations and page != here
+        }
         for words in list(self.document.findall(nodes.emphasis)):
             page = pages.get(words.astext())
             if page and not inside(words, KEPT):
@@ -53,7 +57,12 @@ class LinkChapters(SphinxPostTransform):
             if found and page and not inside(text, KEPT):
                 start, end = text.astext()[: found.start()], text.astext()[found.end() :]
                 text.parent.replace(
-                    text, [nodes.Text(start), self.reference(page, nodes.Text(found[0])), nodes.Text(end)]
+                    text,
+                    [
+                        nodes.Text(start),
+                        self.reference(page, nodes.Text(found[0])),
+                        nodes.Text(end),
+                    ],
                 )
 
 

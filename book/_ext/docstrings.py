@@ -18,7 +18,12 @@ def literal_blocks(lines: list[str]) -> list[str]:
     inside = False
     for number, line in enumerate(lines):
         indented = line.startswith("    ")
-        if indented and not inside and (number == 0 or not lines[number - 1].strip()) and not ITEM.match(line):
+        if (
+            indented
+            and not inside
+            and (number == 0 or not lines[number - 1].strip())
+            and not ITEM.match(line)
+        ):
             result += [".. code-block:: text", ""]
             inside = True
         elif line.strip() and not indented:
@@ -30,7 +35,9 @@ def literal_blocks(lines: list[str]) -> list[str]:
 def escape(line: str) -> str:
     """Escape bars outside of ``literals``."""
     parts = re.split(r"(``.*?``|`[^`]*`)", line)
-    return "".join(part if part.startswith("`") else re.sub(r"(?<!\\)\|", r"\\|", part) for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"(?<!\\)\|", r"\\|", part) for part in parts
+    )
 
 
 def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -91,14 +91,20 @@ def mathml(tex: str, display: bool, macros: dict[str, Any]) -> str:
     <math xmlns="http://www.w3.org/1998/Math/MathML" display="inline" alttext="x^2"><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>
     """  # noqa: E501
     made = convert(expand(tex, macros), display="block" if display else "inline")
-    made = re.sub(r">\\([{}|])<", lambda sign: f">{'‖' if sign[1] == '|' else sign[1]}<", made)  # of a stated size
+    made = re.sub(
+        r">\\([{}|])<", lambda sign: f">{'‖' if sign[1] == '|' else sign[1]}<", made
+    )  # of a stated size
     root = ElementTree.fromstring(made)
     root.set("alttext", " ".join(tex.split()))
     for sign in root.iter():
-        if sign.get("columnspacing") == "":  # one column has nothing between columns, and MathML no empty list
+        if (
+            sign.get("columnspacing") == ""
+        ):  # one column has nothing between columns, and MathML no empty list
             del sign.attrib["columnspacing"]
         if sign.get("mathvariant") in VARIANTS:
-            sign.text = "".join(styled(letter, sign.attrib["mathvariant"]) for letter in sign.text or "")
+            sign.text = "".join(
+                styled(letter, sign.attrib["mathvariant"]) for letter in sign.text or ""
+            )
             del sign.attrib["mathvariant"]
     return written(root)
 
@@ -113,16 +119,24 @@ def in_pieces(formula: str) -> str:
     ['f(x+y)=', 'abcdefgh+', '(ijklmno−p)−', 'qrstuvw']
     """
     root = ElementTree.fromstring(formula)
-    if len(root) != 1 or root[0].tag != f"{{{MATHML}}}mrow" or len("".join(root.itertext())) <= LONG:
+    if (
+        len(root) != 1
+        or root[0].tag != f"{{{MATHML}}}mrow"
+        or len("".join(root.itertext())) <= LONG
+    ):
         return formula
     pieces: list[list[ElementTree.Element]] = [[]]
     depth, bars = 0, 0
     for sign in root[0]:
         pieces[-1].append(sign)
-        marks = [mark.text for mark in sign.iter(f"{{{MATHML}}}mo")]  # a bracket may carry an exponent
+        marks = [
+            mark.text for mark in sign.iter(f"{{{MATHML}}}mo")
+        ]  # a bracket may carry an exponent
         depth += sum((mark in OPENING) - (mark in CLOSING) for mark in marks)
         bars += sum(mark in EITHER for mark in marks)
-        ends = sign.tag == f"{{{MATHML}}}mo" and sign.text in BREAKS and depth == 0 and bars % 2 == 0
+        ends = (
+            sign.tag == f"{{{MATHML}}}mo" and sign.text in BREAKS and depth == 0 and bars % 2 == 0
+        )
         if ends and len(pieces[-1]) > 1:  # a sign in front stays with what follows
             pieces.append([])
     made = []
@@ -155,17 +169,25 @@ def visit_math_block(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def repair(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+def repair(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Leave out scripts, and change what XHTML does not allow in the body of a page."""
     if app.builder.name != "epub":
         return
     context["script_files"] = []
-    context["css_files"] = [one for one in context["css_files"] if Path(str(one.filename)).name in STYLES]
+    context["css_files"] = [
+        one for one in context["css_files"] if Path(str(one.filename)).name in STYLES
+    ]
     if "body" in context:
         body = re.sub(r"<script.*?</script>", "", context["body"], flags=re.DOTALL)
-        body = re.sub(r'<p id="gq-live".*?</p>', "", body, flags=re.DOTALL)  # no cell runs on an e-reader
+        body = re.sub(
+            r'<p id="gq-live".*?</p>', "", body, flags=re.DOTALL
+        )  # no cell runs on an e-reader
         body = re.sub(r"<summary[^>]*>.*?</summary>", _plain_summary, body, flags=re.DOTALL)
-        body = re.sub(r"<p>(<ul class=\"simple\">.*?</ul>)\s*</p>", r"\1", body, flags=re.DOTALL)  # several returns
+        body = re.sub(
+            r"<p>(<ul class=\"simple\">.*?</ul>)\s*</p>", r"\1", body, flags=re.DOTALL
+        )  # several returns
         context["body"] = each_name_once(fold(body))
 
 
@@ -182,7 +204,13 @@ def fold(body: str) -> str:
             if depth == 0:
                 break
         end = start + tag.end()
-        box = re.sub(r'<p class="admonition-title">.*?</p>', _plain_summary, body[start:end], count=1, flags=re.DOTALL)
+        box = re.sub(
+            r'<p class="admonition-title">.*?</p>',
+            _plain_summary,
+            body[start:end],
+            count=1,
+            flags=re.DOTALL,
+        )
         box = f"<details{box.removeprefix('<div').removesuffix('</div')}</details"
         body = body[:start] + box + body[end:]
     return body
@@ -221,8 +249,12 @@ class Edition(Epub3Builder):
 
     def build_content(self) -> None:
         """Write the package file, without what no page uses, and say in it which pages contain MathML or SVG."""
-        brought = [path for path in Path(self.outdir).glob("_*static*/**/*") if path.name not in STYLES]
-        self.config.epub_exclude_files = [path.relative_to(self.outdir).as_posix() for path in brought]
+        brought = [
+            path for path in Path(self.outdir).glob("_*static*/**/*") if path.name not in STYLES
+        ]
+        self.config.epub_exclude_files = [
+            path.relative_to(self.outdir).as_posix() for path in brought
+        ]
         super().build_content()
         path = Path(self.outdir) / "content.opf"
         text = path.read_text(encoding="utf-8")
@@ -247,7 +279,10 @@ class Edition(Epub3Builder):
     def build_epub(self) -> None:
         """Write the archive, with one time stamp for all files."""
         when = time.gmtime(max(EARLIEST, int(os.environ.get("SOURCE_DATE_EPOCH", EARLIEST))))[:6]
-        folder, listed = Path(self.outdir), ("META-INF/container.xml", "content.opf", "toc.ncx", *sorted(self.files))
+        folder, listed = (
+            Path(self.outdir),
+            ("META-INF/container.xml", "content.opf", "toc.ncx", *sorted(self.files)),
+        )
         with ZipFile(folder / f"{self.config.epub_basename}.epub", "w") as archive:
             for name in ("mimetype", *listed):
                 entry = ZipInfo(name, when)
@@ -261,8 +296,12 @@ def configure(app: Any, config: Any) -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     config.epub_basename = NAME
     config.epub_title = cited["title"]
-    config.epub_author = config.epub_publisher = config.epub_contributor = cited["authors"][0]["name"]
-    config.epub_description = f"{cited['title']}: one paper, derived again, run and judged claim by claim"
+    config.epub_author = config.epub_publisher = config.epub_contributor = cited["authors"][0][
+        "name"
+    ]
+    config.epub_description = (
+        f"{cited['title']}: one paper, derived again, run and judged claim by claim"
+    )
     config.epub_copyright = "Code: MIT. Prose and figures: CC BY 4.0."
     config.epub_identifier = f"urn:gqlib:{cited['version']}"
     config.epub_uid, config.epub_scheme = "edition", "URN"

@@ -29,8 +29,14 @@ from sphinx import addnodes
 
 ROOT = Path(__file__).parents[2]
 # Pages that are documents of their own: where each begins, its file, its title and its class.
-BOOK, REFERENCE = "gradient-q-sigma-lambda", "api"  # the first is the name of the file in _config.yml
-ARTICLE, WORKS_CITED = "article", "References"  # the page of the article, and its section of works, moved by LaTeX too
+BOOK, REFERENCE = (
+    "gradient-q-sigma-lambda",
+    "api",
+)  # the first is the name of the file in _config.yml
+ARTICLE, WORKS_CITED = (
+    "article",
+    "References",
+)  # the page of the article, and its section of works, moved by LaTeX too
 DOCUMENTS = {
     REFERENCE: ("gqlib-reference", "Library reference of gqlib", "manual"),
     ARTICLE: ("gqlib-article", "[Re] Gradient Q(σ, λ)", "howto"),
@@ -134,7 +140,9 @@ def macros(definitions: dict[str, Any]) -> str:
     for name, definition in definitions.items():
         body, count = (definition, 0) if isinstance(definition, str) else [*definition, 0][:2]
         arguments = f"[{count}]" if count else ""
-        lines.append(rf"\providecommand{{\{name}}}{{}}\renewcommand{{\{name}}}{arguments}{{{body}}}")
+        lines.append(
+            rf"\providecommand{{\{name}}}{{}}\renewcommand{{\{name}}}{arguments}{{{body}}}"
+        )
     return "\n".join(lines)
 
 
@@ -163,7 +171,9 @@ def configure(app: Any, config: Any) -> None:
     fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     config.latex_additional_files = [str(fonts / f"{FONT}{face}.ttf") for face in FACES]
     config.latex_use_xindy = False
-    config.latex_domain_indices = False  # of modules, which are elsewhere, and of labels, which no reader knows
+    config.latex_domain_indices = (
+        False  # of modules, which are elsewhere, and of labels, which no reader knows
+    )
     config.latex_elements = {
         "papersize": "a4paper",
         "pointsize": "10pt",
@@ -181,7 +191,10 @@ def configure(app: Any, config: Any) -> None:
 
 def add_documents(app: Any, env: Any, docnames: list[str]) -> None:
     """Let LaTeX write the documents beside the book; jupyter-book has named the book by now."""
-    own = [(page, f"{name}.tex", title, app.config.author, kind) for page, (name, title, kind) in DOCUMENTS.items()]
+    own = [
+        (page, f"{name}.tex", title, app.config.author, kind)
+        for page, (name, title, kind) in DOCUMENTS.items()
+    ]
     app.config.latex_documents = [*app.config.latex_documents, *own]
 
 
@@ -202,7 +215,9 @@ def arrange(book: nodes.document) -> None:
     root = next(iter(book.findall(nodes.section)))
     parts = [node for node in root.children if isinstance(node, nodes.compound) and "part" in node]
     first = [node for node in root.children[1:] if node not in parts]
-    about = nodes.section("", nodes.title("", "About this book"), *first, ids=["about-this-book"], docname="index")
+    about = nodes.section(
+        "", nodes.title("", "About this book"), *first, ids=["about-this-book"], docname="index"
+    )
     title = root.children[0]
     root.children = []
     root += [title, latex(r"\setcounter{secnumdepth}{-1}"), about]
@@ -242,7 +257,9 @@ def take_out_section(book: nodes.document, title: str) -> None:
 def list_once(book: nodes.document) -> None:
     """Say once what a work is: a list that belongs to several documents is filled for each of them."""
     for work in book.findall(nodes.citation):
-        work.children = list({child.astext(): child for child in reversed(work.children)}.values())[::-1]
+        work.children = list({child.astext(): child for child in reversed(work.children)}.values())[
+            ::-1
+        ]
 
 
 def name_pages(titles: dict[str, nodes.Node], book: nodes.document) -> None:
@@ -286,7 +303,9 @@ def set_rows(book: nodes.document) -> None:
     for row in list(book.findall(lambda node: is_container(node, "sd-row"))):
         columns = [child for child in row.children if is_container(child, "sd-col")]
         pictures = [image for column in columns for image in column.findall(nodes.image)]
-        if not columns or [len(list(column.findall(nodes.image))) for column in columns] != [1] * len(columns):
+        if not columns or [len(list(column.findall(nodes.image))) for column in columns] != [
+            1
+        ] * len(columns):
             continue
         words = " ".join(said.astext() for said in row.findall(nodes.paragraph))
         line = nodes.paragraph()
@@ -299,13 +318,19 @@ def set_rows(book: nodes.document) -> None:
 
 def set_proofs(book: nodes.document) -> None:
     """Set proofs as text that ends in a square, not in a box."""
-    for node in list(book.findall(lambda node: isinstance(node, nodes.admonition) and "proof" in node["classes"])):
+    for node in list(
+        book.findall(lambda node: isinstance(node, nodes.admonition) and "proof" in node["classes"])
+    ):
         start = node.children[0]
         if not (isinstance(start, nodes.paragraph) and start.astext().startswith("Proof. ")):
             continue
         words = start[0]
-        start.replace(words, [nodes.emphasis("", "Proof."), nodes.Text(words.astext().removeprefix("Proof."))])
-        node.parent.replace(node, [*node.children, latex(r"\noindent\hspace*{\fill}\(\square\)\par\medskip")])
+        start.replace(
+            words, [nodes.emphasis("", "Proof."), nodes.Text(words.astext().removeprefix("Proof."))]
+        )
+        node.parent.replace(
+            node, [*node.children, latex(r"\noindent\hspace*{\fill}\(\square\)\par\medskip")]
+        )
 
 
 def refer_to_exercises(app: Any, book: nodes.document) -> None:
@@ -315,15 +340,23 @@ def refer_to_exercises(app: Any, book: nodes.document) -> None:
         number = app.env.toc_fignumbers.get(document, {}).get("exercise", {}).get(label)
         if number is not None:
             text = app.config.numfig_format["exercise"] % ".".join(map(str, number))
-            node.parent.replace(node, nodes.raw("", rf"\hyperref[exercise:{label}]{{{text}}}", format="latex"))
+            node.parent.replace(
+                node, nodes.raw("", rf"\hyperref[exercise:{label}]{{{text}}}", format="latex")
+            )
 
 
 def length(node: nodes.Node) -> float:
     """About how many characters wide the node is when set in one line."""
     if isinstance(node, nodes.math):
-        return 1.2 * len(re.sub(r"\\[a-zA-Z]+|\\.", "x", node.astext()).translate(dict.fromkeys(map(ord, "{}^_ "))))
+        return 1.2 * len(
+            re.sub(r"\\[a-zA-Z]+|\\.", "x", node.astext()).translate(
+                dict.fromkeys(map(ord, "{}^_ "))
+            )
+        )
     if isinstance(node, nodes.Text):
-        return len(node.astext().replace(BREAK, "")) * (WIDER if isinstance(node.parent, nodes.literal) else 1)
+        return len(node.astext().replace(BREAK, "")) * (
+            WIDER if isinstance(node.parent, nodes.literal) else 1
+        )
     return sum(map(length, node.children))
 
 
@@ -358,7 +391,10 @@ def widths(columns: list[list[nodes.entry]]) -> list[float] | None:
 def fit_tables(book: nodes.document) -> None:
     """Give every table columns that keep it on the page."""
     for table in list(book.findall(nodes.table)):
-        rows = [[entry for entry in row.children if isinstance(entry, nodes.entry)] for row in table.findall(nodes.row)]
+        rows = [
+            [entry for entry in row.children if isinstance(entry, nodes.entry)]
+            for row in table.findall(nodes.row)
+        ]
         if len({len(row) for row in rows}) != 1:
             continue
         given = widths([list(column) for column in zip(*rows, strict=True)])
@@ -367,7 +403,9 @@ def fit_tables(book: nodes.document) -> None:
         else:
             table["classes"] = [*table.get("classes", []), "longtable"]
             total = sum(given)
-            spec = "".join(rf">{{\raggedright\arraybackslash}}\Y{{{width / total:.3f}}}" for width in given)
+            spec = "".join(
+                rf">{{\raggedright\arraybackslash}}\Y{{{width / total:.3f}}}" for width in given
+            )
         table.parent.insert(table.parent.index(table), addnodes.tabular_col_spec(spec=spec))
 
 
@@ -384,7 +422,9 @@ def inline_names(book: nodes.document) -> Iterator[nodes.Text]:
 def allow_breaks(book: nodes.document) -> None:
     """Let long names be broken where a reader would."""
     for text in list(inline_names(book)):
-        text.parent.replace(text, nodes.Text(re.sub(r"(?<=[_./:,(=])(?=[^_./:,(=])", BREAK, text.astext())))
+        text.parent.replace(
+            text, nodes.Text(re.sub(r"(?<=[_./:,(=])(?=[^_./:,(=])", BREAK, text.astext()))
+        )
 
 
 def break_index(book: nodes.document) -> None:

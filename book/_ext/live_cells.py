@@ -19,7 +19,9 @@ LINE = (
     '<p id="gq-live" class="gq-live-line" data-chapter="{name}">The cells of this page can be changed and run here: '
     "<code>make live</code>, once.</p>"
 )
-BEGINS = re.compile(r'<div class="cell (?!tag_remove-input)|<section ')  # the first code, or the first section
+BEGINS = re.compile(
+    r'<div class="cell (?!tag_remove-input)|<section '
+)  # the first code, or the first section
 
 
 def with_place(body: str, name: str) -> str:
@@ -34,10 +36,14 @@ def with_place(body: str, name: str) -> str:
     if '<div class="cell_input ' not in body:  # a page may have cells and show the code of none
         return body
     title = body.index("</h1>")
-    return body[:title] + BEGINS.sub(lambda found: LINE.format(name=name) + found[0], body[title:], count=1)
+    return body[:title] + BEGINS.sub(
+        lambda found: LINE.format(name=name) + found[0], body[title:], count=1
+    )
 
 
-def offer(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+def offer(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
     """The hook: put the line and the two files into pages that have cells."""
     placed = with_place(context.get("body", ""), pagename)
     if app.builder.format == "html" and placed != context.get("body", ""):

@@ -28,7 +28,9 @@ def sign(command: re.Match[str]) -> str:
     if name in SIGNS:
         return SIGNS[name]
     case = "CAPITAL" if name[0].isupper() else "SMALL"
-    spelling = {"LAMBDA": "LAMDA", "VAREPSILON": "EPSILON", "VARPHI": "PHI"}.get(name.upper(), name.upper())
+    spelling = {"LAMBDA": "LAMDA", "VAREPSILON": "EPSILON", "VARPHI": "PHI"}.get(
+        name.upper(), name.upper()
+    )
     try:
         return unicodedata.lookup(f"GREEK {case} LETTER {spelling}")
     except KeyError:
@@ -50,9 +52,18 @@ def words(node: nodes.Node) -> str:
     """The text of a node, without code and without what is hidden from readers."""
     if isinstance(node, nodes.math | nodes.math_block):
         return formula(node.astext())
-    if isinstance(node, nodes.literal_block | nodes.raw | nodes.comment | nodes.target | nodes.substitution_definition):
+    if isinstance(
+        node,
+        nodes.literal_block
+        | nodes.raw
+        | nodes.comment
+        | nodes.target
+        | nodes.substitution_definition,
+    ):
         return ""
     if isinstance(node, nodes.Text):
         return node.astext()
     parts = [words(child) for child in node.children]
-    return ("" if isinstance(node, nodes.TextElement) else "\n").join(part for part in parts if part)
+    return ("" if isinstance(node, nodes.TextElement) else "\n").join(
+        part for part in parts if part
+    )

@@ -23,7 +23,9 @@ STATEMENTS, TITLE = "prf-prf", "Theorems, definitions and algorithms"
 def is_thebe(script: Any) -> bool:
     """Whether a script entry belongs to thebe, by its file or by its text."""
     body = getattr(script, "attributes", {}).get("body", "") or ""
-    return "sphinx-thebe" in str(getattr(script, "filename", script) or "") or "THEBE_JS_URL" in body
+    return (
+        "sphinx-thebe" in str(getattr(script, "filename", script) or "") or "THEBE_JS_URL" in body
+    )
 
 
 def numbered(numbers: tuple[int, ...] | None) -> str:
@@ -35,7 +37,11 @@ def statements(app: Any) -> str:
     """The list of statements as HTML: chapter by chapter in the book's order, each in the order of its text."""
     env, parts = app.env, [f"<h1>{TITLE}</h1>"]
     for page in env.collect_relations():
-        listed = {label: one for label, one in getattr(env, "proof_list", {}).items() if one["docname"] == page}
+        listed = {
+            label: one
+            for label, one in getattr(env, "proof_list", {}).items()
+            if one["docname"] == page
+        }
         items = []
         for node in env.get_doctree(page).findall(nodes.Element):
             one = listed.get(node.get("label"))
@@ -44,17 +50,25 @@ def statements(app: Any) -> str:
             number = env.toc_fignumbers.get(page, {}).get(one["countertype"], {}).get(node["label"])
             link = f"{app.builder.get_relative_uri(STATEMENTS, page)}#{node['label']}"
             name = f"{one['realtype'].title()} {numbered(number)}".strip()
-            items.append(f'<li><a href="{escape(link)}">{name}</a>{escape(words(node[0]).rstrip())}</li>')
+            items.append(
+                f'<li><a href="{escape(link)}">{name}</a>{escape(words(node[0]).rstrip())}</li>'
+            )
         if items:
             chapter = numbered(env.toc_secnumbers.get(page, {}).get(""))
-            title = f"{chapter}. {env.titles[page].astext()}" if chapter else env.titles[page].astext()
+            title = (
+                f"{chapter}. {env.titles[page].astext()}" if chapter else env.titles[page].astext()
+            )
             parts.append(f'<h2>{escape(title)}</h2><ul class="simple">{"".join(items)}</ul>')
     return "\n".join(parts)
 
 
-def repair(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> str | None:
+def repair(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> str | None:
     """The hook: change the page's list of scripts and its body in place; return another template if it needs one."""
-    context["script_files"][:] = [script for script in context["script_files"] if not is_thebe(script)]
+    context["script_files"][:] = [
+        script for script in context["script_files"] if not is_thebe(script)
+    ]
     if pagename == STATEMENTS:
         context.update(title=TITLE, body=statements(app))
         return "page.html"

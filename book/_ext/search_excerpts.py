@@ -26,11 +26,14 @@ def write(app: Any, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     pages = {
-        app.builder.get_target_uri(name): " ".join(words(app.env.get_doctree(name)).split()) for name in app.env.titles
+        app.builder.get_target_uri(name): " ".join(words(app.env.get_doctree(name)).split())
+        for name in app.env.titles
     }
     data = json.dumps(pages, ensure_ascii=False, sort_keys=True).replace("</", "<\\/")
     script = Path(app.outdir) / "_static" / NAME
-    script.write_text(f"window.gqWords = {data};\n{CODE.read_text(encoding='utf-8')}", encoding="utf-8")
+    script.write_text(
+        f"window.gqWords = {data};\n{CODE.read_text(encoding='utf-8')}", encoding="utf-8"
+    )
 
 
 def setup(app: Any) -> dict[str, bool]:

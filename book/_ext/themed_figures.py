@@ -35,7 +35,9 @@ class InlineFigures(SphinxPostTransform):
                 picture.load()
                 svg = getattr(picture, "text", {}).get(VECTOR)
             if svg:
-                image.replace_self(nodes.raw("", inline(svg, f"gq{number}-", image.get("alt", "")), format="html"))
+                image.replace_self(
+                    nodes.raw("", inline(svg, f"gq{number}-", image.get("alt", "")), format="html")
+                )
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -20,10 +20,14 @@ def names(node: ast.AST) -> tuple[set[str], set[str]]:
     """The global names that a statement reads, and those that it defines or puts something into."""
     match node:
         case ast.For(target=target, iter=values, body=body, orelse=rest):
-            reads, writes = block([ast.Expr(values), ast.Assign([target], ast.Constant(0)), *body, *rest])
+            reads, writes = block(
+                [ast.Expr(values), ast.Assign([target], ast.Constant(0)), *body, *rest]
+            )
         case ast.With(items=items, body=body):
             entered = [
-                ast.Assign([one.optional_vars], one.context_expr) if one.optional_vars else ast.Expr(one.context_expr)
+                ast.Assign([one.optional_vars], one.context_expr)
+                if one.optional_vars
+                else ast.Expr(one.context_expr)
                 for one in items
             ]
             reads, writes = block([*entered, *body])
@@ -38,9 +42,18 @@ def names(node: ast.AST) -> tuple[set[str], set[str]]:
 def plain(node: ast.AST) -> tuple[set[str], set[str]]:
     """The same, of a statement that holds no others that are run with it."""
     top = symtable.symtable(ast.unparse(ast.fix_missing_locations(node)), "<cell>", "exec")
-    seen = [one for table in tables(top) for one in table.get_symbols() if table is top or one.is_global()]
+    seen = [
+        one
+        for table in tables(top)
+        for one in table.get_symbols()
+        if table is top or one.is_global()
+    ]
     reads = {one.get_name() for one in seen if one.is_referenced()}
-    writes = {one.get_name() for one in seen if one.is_assigned() or one.is_imported() or one.is_namespace()}
+    writes = {
+        one.get_name()
+        for one in seen
+        if one.is_assigned() or one.is_imported() or one.is_namespace()
+    }
     for one in ast.walk(node):
         if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
             reads.add(one.target.id)

@@ -52,7 +52,11 @@ class Stream:
     """
 
     encoding = "utf-8"
-    alone, together, most = 100, 0.1, 200_000  # lines that go at once, then seconds between messages; characters in all
+    alone, together, most = (
+        100,
+        0.1,
+        200_000,
+    )  # lines that go at once, then seconds between messages; characters in all
 
     def __init__(self, name: str) -> None:
         self.name, self.waiting = name, ""
@@ -66,7 +70,9 @@ class Stream:
         """Keep the text until its line is complete."""
         self.waiting += text
         self.lines += text.count("\n")
-        if "\n" in self.waiting and (self.lines <= self.alone or time.monotonic() - self.last > self.together):
+        if "\n" in self.waiting and (
+            self.lines <= self.alone or time.monotonic() - self.last > self.together
+        ):
             self.flush()
         return len(text)
 
@@ -109,7 +115,9 @@ def flush() -> None:
         stream.flush()
 
 
-def display(*values: Any, raw: bool = False, metadata: dict[str, Any] | None = None, **_: Any) -> None:
+def display(
+    *values: Any, raw: bool = False, metadata: dict[str, Any] | None = None, **_: Any
+) -> None:
     """In the place of IPython's function of this name."""
     for value in values:
         emit("display_data", dict(value) if raw else bundle(value))
@@ -124,7 +132,9 @@ def emit(kind: str, forms: dict[str, str]) -> None:
         from gqlib.edition.themed import inline
 
         drawn += 1
-        output["html"] = inline(forms["image/svg+xml"], f"live{drawn}-", forms.get("text/plain", "figure"))
+        output["html"] = inline(
+            forms["image/svg+xml"], f"live{drawn}-", forms.get("text/plain", "figure")
+        )
     send(output)
 
 
@@ -213,7 +223,9 @@ def groups(source: str, known: dict[str, list[str]]) -> list[str]:
     """The groups of files that a cell needs, if `known` has those of each module; none where it cannot be read."""
     found: set[str] = set()
     for name in readable(source):
-        while name and name not in known:  # a name in a module, or a module in a package from outside
+        while (
+            name and name not in known
+        ):  # a name in a module, or a module in a package from outside
             name = name.rpartition(".")[0]
         found.update(known.get(name, []))
     return sorted(found)
@@ -263,7 +275,9 @@ def execute(source: str, name: str, space: dict[str, Any], *, show: bool = True)
 
 def failure(error: BaseException, name: str) -> dict[str, Any]:
     """What went wrong, and in which line of the cell."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__
+    ]
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == name else None
     own = [frame.lineno for frame in frames if frame.filename == name]
     told = [*traceback.format_list(frames), *traceback.format_exception_only(error)]
@@ -309,7 +323,9 @@ def asked(solution: str) -> str:
     """The names that a reader's answer should define: those that the solution defines and its asserts read, as JSON."""
     tree = ast.parse(solution)
     defined = [name for node in tree.body for name in sorted(assigned(node))]
-    tested = {name for node in ast.walk(tree) if isinstance(node, ast.Assert) for name in used(node)}
+    tested = {
+        name for node in ast.walk(tree) if isinstance(node, ast.Assert) for name in used(node)
+    }
     return json.dumps([name for name in dict.fromkeys(defined) if name in tested])
 
 
@@ -353,7 +369,11 @@ def check(answer: str, solution: str, name: str) -> str:
         execute(solution, "<solution>", dict(before))
         flush()
         return json.dumps({"verdict": "compare"})
-    given = [one for one in wanted if one in space and (one not in before or before[one] is not space[one])]
+    given = [
+        one
+        for one in wanted
+        if one in space and (one not in before or before[one] is not space[one])
+    ]
     if not given:
         return json.dumps({"verdict": "missing", "wanted": wanted})
     tree = ast.fix_missing_locations(Applied(given).visit(ast.parse(solution)))
@@ -364,5 +384,9 @@ def check(answer: str, solution: str, name: str) -> str:
     except AssertionError as error:
         return json.dumps({"verdict": "wrong", "given": given, "failed": str(error)})
     except Exception as error:
-        return json.dumps({"verdict": "unfit", "given": given, "failed": f"{type(error).__name__}: {error}"})
-    return json.dumps({"verdict": "right", "given": given, "left": [one for one in wanted if one not in given]})
+        return json.dumps(
+            {"verdict": "unfit", "given": given, "failed": f"{type(error).__name__}: {error}"}
+        )
+    return json.dumps(
+        {"verdict": "right", "given": given, "left": [one for one in wanted if one not in given]}
+    )

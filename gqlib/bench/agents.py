@@ -76,7 +76,9 @@ def agent_in(place: Place, steps: int = STEPS, seed: int = 0) -> Callable[[], in
     env = _made(place)
     corners = dict(zip(("low", "high"), place.box, strict=True)) if place.box else {}
     coder = features_of(env, tiles_per_side=place.sides, tilings=TILINGS, size=MEMORY, **corners)
-    agent = Agent(coder, np.random.default_rng(seed), sigma=0.5, lam=0.9, alpha=ALPHA / TILINGS, eta=0.01)
+    agent = Agent(
+        coder, np.random.default_rng(seed), sigma=0.5, lam=0.9, alpha=ALPHA / TILINGS, eta=0.01
+    )
 
     def work() -> int:
         before = agent.steps

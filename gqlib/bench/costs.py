@@ -21,7 +21,10 @@ from gqlib.engine import EngineSetting, run_setting
 from gqlib.experiments.today_control import BASELINE, ROWS
 
 NUMBERS: dict[str, Any] = {"lam": 0.8, "alpha": 1 / 32, "eta": 1 / 64, "kappa": 1.0}
-NUMBERS |= {"episodes": 1000, "max_steps": 1000}  # so many that making the tables of a run does not count
+NUMBERS |= {
+    "episodes": 1000,
+    "max_steps": 1000,
+}  # so many that making the tables of a run does not count
 BARE, SEED = "the same without learning", 1
 
 
@@ -41,7 +44,9 @@ def learners(**changes: Any) -> dict[str, EngineSetting]:
     return {name: setting for setting, name in found.items()}
 
 
-def costs(repeats: int = 7, tell: Tell = lambda *row: None, **changes: Any) -> dict[str, float | None]:
+def costs(
+    repeats: int = 7, tell: Tell = lambda *row: None, **changes: Any
+) -> dict[str, float | None]:
     """Time per step relative to Sarsa(λ), by learner (None if it diverges), and of the loop without learning.
 
     Parameters
@@ -65,7 +70,9 @@ def costs(repeats: int = 7, tell: Tell = lambda *row: None, **changes: Any) -> d
     times = side_by_side(works, repeats)
     for name, value in times.items():
         tell("time", name, value)
-    return {name: times[name] / times[BASELINE] if name in times else None for name in [*settings, BARE]}
+    return {
+        name: times[name] / times[BASELINE] if name in times else None for name in [*settings, BARE]
+    }
 
 
 def write_costs(path: Path, repeats: int, tell: Tell = lambda *row: None) -> Path:
@@ -73,6 +80,11 @@ def write_costs(path: Path, repeats: int, tell: Tell = lambda *row: None) -> Pat
     path = check.path("path", path)
     found = costs(repeats, tell)
     relative = {name: None if value is None else round(value, 2) for name, value in found.items()}
-    said = {"measured": time.strftime("%Y-%m"), "repeats": repeats, "setting": NUMBERS, "relative": relative}
+    said = {
+        "measured": time.strftime("%Y-%m"),
+        "repeats": repeats,
+        "setting": NUMBERS,
+        "relative": relative,
+    }
     path.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path

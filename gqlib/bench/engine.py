@@ -43,16 +43,48 @@ OPENING, OPENING_BOUND = "seconds to open a store of 30,000 runs", 2.0
 # name: (what is measured, bound, whether the ratio should be at least or at most that)
 TARGETS = {
     "learning / plain": ("compiled learning step / plain loop without learning", 1.4, "at most"),
-    "learning / plain, epsilon-greedy": ("the same with an epsilon-greedy target policy", 1.6, "at most"),
-    "learning / plain, dynamic sigma": ("the same with a normal sigma drawn for each step", 1.6, "at most"),
+    "learning / plain, epsilon-greedy": (
+        "the same with an epsilon-greedy target policy",
+        1.6,
+        "at most",
+    ),
+    "learning / plain, dynamic sigma": (
+        "the same with a normal sigma drawn for each step",
+        1.6,
+        "at most",
+    ),
     "learning / bare": ("compiled learning step / tuned loop without learning", 1.7, "at most"),
-    "learning / bare, epsilon-greedy": ("the same with an epsilon-greedy target policy", 1.9, "at most"),
-    "learning / bare, dynamic sigma": ("the same with a normal sigma drawn for each step", 2.0, "at most"),
+    "learning / bare, epsilon-greedy": (
+        "the same with an epsilon-greedy target policy",
+        1.9,
+        "at most",
+    ),
+    "learning / bare, dynamic sigma": (
+        "the same with a normal sigma drawn for each step",
+        2.0,
+        "at most",
+    ),
     "general / special": ("the same runs through the general engine / compiled", 1.3, "at most"),
-    "learning / bare, mountain car": ("general engine, mountain car / the same without learning", 2.0, "at most"),
-    "learning / bare, Acrobot": ("general engine, Acrobot / the same without learning", 2.0, "at most"),
-    "learning / bare, cart-pole": ("general engine, cart-pole / the same without learning", 2.0, "at most"),
-    "Gymnasium / general": ("Sarsa(lambda) on Gymnasium's car in Python / general engine", 100.0, "at least"),
+    "learning / bare, mountain car": (
+        "general engine, mountain car / the same without learning",
+        2.0,
+        "at most",
+    ),
+    "learning / bare, Acrobot": (
+        "general engine, Acrobot / the same without learning",
+        2.0,
+        "at most",
+    ),
+    "learning / bare, cart-pole": (
+        "general engine, cart-pole / the same without learning",
+        2.0,
+        "at most",
+    ),
+    "Gymnasium / general": (
+        "Sarsa(lambda) on Gymnasium's car in Python / general engine",
+        100.0,
+        "at least",
+    ),
     **{
         f"{kind}, {name}": (f"{text}, {name}", bound, sense)
         for kind, text, bound, sense in (
@@ -61,17 +93,37 @@ TARGETS = {
         )
         for name in agents.PLACES
     },
-    "MushroomRL / agent": ("MushroomRL's own true online Sarsa(lambda) loop / agent, MountainCar", None, ""),
+    "MushroomRL / agent": (
+        "MushroomRL's own true online Sarsa(lambda) loop / agent, MountainCar",
+        None,
+        "",
+    ),
     "gymnax / general": ("gymnax's car alone, in JAX / general engine without learning", None, ""),
     "reference / NumPy": ("checked reference / plain NumPy loop, p = 1024", None, ""),
     "NumPy / compiled": ("plain NumPy loop / compiled, p = 1024", 100.0, "at least"),
     "dense / lazy, p = 512": ("plain Numba loop, dense trace / compiled, p = 512", 3.0, "at least"),
-    "dense / lazy, p = 2048": ("plain Numba loop, dense trace / compiled, p = 2048", 10.0, "at least"),
-    "dense / lazy, p = 16384": ("plain Numba loop, dense trace / compiled, p = 16384", 80.0, "at least"),
+    "dense / lazy, p = 2048": (
+        "plain Numba loop, dense trace / compiled, p = 2048",
+        10.0,
+        "at least",
+    ),
+    "dense / lazy, p = 16384": (
+        "plain Numba loop, dense trace / compiled, p = 16384",
+        80.0,
+        "at least",
+    ),
     "p = 16384 / p = 512": ("compiled step at p = 16384 / at p = 512", 1.2, "at most"),
-    "16 tilings / 8 tilings": ("compiled step with 16 tilings / with 8 (linear: 2)", 2.2, "at most"),
+    "16 tilings / 8 tilings": (
+        "compiled step with 16 tilings / with 8 (linear: 2)",
+        2.2,
+        "at most",
+    ),
     "two workers / one": ("runs per second of two workers / of one", None, ""),
-    "two copies / one": ("steps per second of two copies of a run, left to themselves / of one", None, ""),
+    "two copies / one": (
+        "steps per second of two copies of a run, left to themselves / of one",
+        None,
+        "",
+    ),
     "two workers / two copies": ("what two workers gain / what two copies gain", 0.9, "at least"),
     "prediction, Baird": ("prediction reference / compiled, Baird's star", 100.0, "at least"),
     "prediction, Boyan": ("prediction reference / compiled, Boyan's chain", 100.0, "at least"),
@@ -80,7 +132,9 @@ TARGETS = {
 }
 
 
-def best(work: Callable[[], int], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
+def best(
+    work: Callable[[], int], repeats: int, clock: Callable[[], float] = time.process_time
+) -> float:
     """Nanoseconds per step, the lowest of several measurements; `work` returns its number of steps."""
     work()  # fills the caches
     least = math.inf
@@ -96,7 +150,9 @@ def learning(setting: ControlSetting) -> Callable[[], int]:
     return lambda: int(np.abs(one_run(setting, SEED, 0)[0]).sum())
 
 
-def bare(setting: ControlSetting, loop: Callable[..., object] = _baselines.bare_run) -> Callable[[], int]:
+def bare(
+    setting: ControlSetting, loop: Callable[..., object] = _baselines.bare_run
+) -> Callable[[], int]:
     """A loop without learning, with the weights that the learner ends with."""
     table = tile_table(setting.p, setting.tilings, setting.memory)
     theta = one_run(setting, SEED, 0)[2][table.used]
@@ -117,7 +173,9 @@ def reference(setting: ControlSetting) -> Callable[[], int]:
 
 
 def _task(first_run: int, runs: int) -> int:
-    return sum(int(np.abs(one_run(BASE, SEED, run)[0]).sum()) for run in range(first_run, first_run + runs))
+    return sum(
+        int(np.abs(one_run(BASE, SEED, run)[0]).sum()) for run in range(first_run, first_run + runs)
+    )
 
 
 def two_workers(repeats: int, tasks: int = 32, runs: int = 16) -> float:
@@ -154,7 +212,8 @@ def two_copies(repeats: int, seconds: float = 1.0) -> float:
 
 
 def flush_rule(
-    thresholds: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-12), tell: Tell = lambda *row: None
+    thresholds: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-12),
+    tell: Tell = lambda *row: None,
 ) -> list[dict[str, float]]:
     """What the flush threshold costs and what it does to the weights, against the dense NumPy reference."""
     short = replace(BASE, episodes=1, max_steps=2000, p=512)
@@ -168,7 +227,11 @@ def flush_rule(
         theta = one_run(short, SEED, 0, flush_below=threshold)[2]
         error = float(np.abs(theta - exact).max() / np.abs(exact).max())
         rows.append({"threshold": threshold, "nanoseconds": best(work, 3), "relative error": error})
-        tell("flush", f"{threshold:<10g} (relative error of theta {error:.1e})", rows[-1]["nanoseconds"])
+        tell(
+            "flush",
+            f"{threshold:<10g} (relative error of theta {error:.1e})",
+            rows[-1]["nanoseconds"],
+        )
     return rows
 
 
@@ -214,10 +277,19 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
     )
     for p in DENSE_SIZES:
         dense = partial(plain.numba_steps, replace(BASE, p=p, episodes=2))
-        clock({f"compiled, p = {p}": learning(replace(BASE, p=p)), f"plain Numba loop, dense, p = {p}": dense}, few)
+        clock(
+            {
+                f"compiled, p = {p}": learning(replace(BASE, p=p)),
+                f"plain Numba loop, dense, p = {p}": dense,
+            },
+            few,
+        )
     for name, setting in general.CLASSIC.items():
         pair = {f"general engine, {name}": general.general(setting)}
-        clock(pair | {f"the same without learning, {name}": general.without_learning(setting)}, repeats)
+        clock(
+            pair | {f"the same without learning, {name}": general.without_learning(setting)},
+            repeats,
+        )
     clock({"general engine, Sarsa, mountain car": general.general(general.SARSA)}, repeats)
     clock(
         {
@@ -228,7 +300,10 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
         few,
     )
     for name, place in agents.PLACES.items():
-        both = {"environment alone": agents.environment_alone(place), "agent": agents.agent_in(place)}
+        both = {
+            "environment alone": agents.environment_alone(place),
+            "agent": agents.agent_in(place),
+        }
         clock({f"{what}, {name}": work for what, work in both.items()}, repeats)
         clock({f"plain sparse Sarsa loop, {name}": agents.plain_loop(place)}, few)
     versions: dict[str, str] = {}
@@ -251,21 +326,30 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
         add(f"learning / {kind}, dynamic sigma", times["compiled, dynamic sigma"] / times[idle])
     add("general / special", times["general engine, the same runs"] / times["compiled"])
     for name in general.CLASSIC:
-        add(f"learning / bare, {name}", times[f"general engine, {name}"] / times[f"the same without learning, {name}"])
+        add(
+            f"learning / bare, {name}",
+            times[f"general engine, {name}"] / times[f"the same without learning, {name}"],
+        )
     sarsa = times["general engine, Sarsa, mountain car"]
     add("Gymnasium / general", times["Gymnasium loop in Python, Sarsa"] / sarsa)
     for name in agents.PLACES:
         agent = times[f"agent, {name}"]
         add(f"agent / environment, {name}", agent / times[f"environment alone, {name}"])
         add(f"plain / agent, {name}", times[f"plain sparse Sarsa loop, {name}"] / agent)
-    for name, ours in (("MushroomRL / agent", "agent, MountainCar"), ("gymnax / general", BARE_CAR)):
+    for name, ours in (
+        ("MushroomRL / agent", "agent, MountainCar"),
+        ("gymnax / general", BARE_CAR),
+    ):
         theirs = f"{name.partition(' / ')[0]}, mountain car"
         if theirs in times:
             add(name, times[theirs] / times[ours])
     add("reference / NumPy", times["checked reference"] / times["plain NumPy loop"])
     add("NumPy / compiled", times["plain NumPy loop"] / times["compiled"])
     for p in DENSE_SIZES:
-        add(f"dense / lazy, p = {p}", times[f"plain Numba loop, dense, p = {p}"] / times[f"compiled, p = {p}"])
+        add(
+            f"dense / lazy, p = {p}",
+            times[f"plain Numba loop, dense, p = {p}"] / times[f"compiled, p = {p}"],
+        )
     add("p = 16384 / p = 512", times["compiled, p = 16384"] / times["compiled, p = 512"])
     add("16 tilings / 8 tilings", times["compiled, 16 tilings"] / times["compiled"])
     add("two workers / one", two_workers(few))
@@ -277,7 +361,13 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
     flush = flush_rule(tell=tell)
     opening = seconds_to_open(few)
     tell("open", OPENING, opening)
-    found = {"engine_version": ENGINE_VERSION, "times": times, "ratios": ratios, "flush": flush, "peers": versions}
+    found = {
+        "engine_version": ENGINE_VERSION,
+        "times": times,
+        "ratios": ratios,
+        "flush": flush,
+        "peers": versions,
+    }
     return found | {OPENING: opening}
 
 
@@ -304,7 +394,11 @@ def as_text(kind: str, name: str, value: float) -> str:
         text, bound, sense = TARGETS[name]
     else:
         text, bound, sense = name, OPENING_BOUND if kind == "open" else None, "at most"
-    verdict = "" if bound is None else f"{sense} {bound:g}: {'yes' if _met(value, bound, sense) else 'NO'}"
+    verdict = (
+        ""
+        if bound is None
+        else f"{sense} {bound:g}: {'yes' if _met(value, bound, sense) else 'NO'}"
+    )
     return f"  {text:<62} {value:>10.2f}   {verdict}".rstrip()
 
 

@@ -13,11 +13,15 @@ from gqlib.engine._records import Limits
 from gqlib.engine.runs import parts_of, run_setting, streams_of
 
 # Episodes enough that making the tables and streams of a run, a millisecond, does not count.
-CAR = EngineSetting(environments.mountain_car(p=1024), "gq", alpha=0.0005, lam=0.99, gamma=0.99, episodes=40)
+CAR = EngineSetting(
+    environments.mountain_car(p=1024), "gq", alpha=0.0005, lam=0.99, gamma=0.99, episodes=40
+)
 # The step sizes that were searched for GQ(½, λ) and Sarsa(λ) (`gqlib.experiments.today_control`), so that they learn: a
 # car that stays in its valley sees the same few tiles, and a step there is cheaper than one that gets somewhere.
 CLASSIC = {
-    "mountain car": EngineSetting("mountain_car", "gq", alpha=1 / 32, eta=1 / 64, lam=0.8, episodes=4000),
+    "mountain car": EngineSetting(
+        "mountain_car", "gq", alpha=1 / 32, eta=1 / 64, lam=0.8, episodes=4000
+    ),
     "Acrobot": EngineSetting("acrobot", "gq", alpha=1 / 32, eta=1 / 64, lam=0.8, episodes=400),
     "cart-pole": EngineSetting("cart_pole", "gq", alpha=1 / 8, eta=1 / 512, lam=0.0, episodes=2000),
 }
@@ -49,7 +53,11 @@ def without_learning(setting: EngineSetting, seed: int = 1) -> Callable[[], int]
     theta = run_setting(setting, 1, seed).theta[0]
     kernel = bare_of(parts_of(environment, learner, setting.target, 1))
     steps = np.zeros(3 * setting.episodes, dtype=np.int64)
-    limits = Limits(environment.max_steps if setting.max_steps is None else setting.max_steps, setting.epsilon, 0.0)
+    limits = Limits(
+        environment.max_steps if setting.max_steps is None else setting.max_steps,
+        setting.epsilon,
+        0.0,
+    )
     codes = environment.coder._codes(environment.actions, 1)
 
     def work() -> int:

@@ -31,7 +31,9 @@ def cost_of_a(n: int = 2000, d: int = 200, repeats: int = 3) -> dict[str, float]
     def build() -> PredictionProblem:
         return PredictionProblem(features, p_mu, p_pi, rewards, xi, gamma)
 
-    ready = [build() for _ in range(repeats)]  # trace weights are kept, so each timing needs a problem of its own
+    ready = [
+        build() for _ in range(repeats)
+    ]  # trace weights are kept, so each timing needs a problem of its own
     solve = least_seconds(lambda: np.linalg.solve(system, rewards), repeats)
     alone = least_seconds(lambda: ready.pop().A(sigma, lam), repeats)
     both = least_seconds(lambda: build().A(sigma, lam), repeats)

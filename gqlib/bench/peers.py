@@ -22,7 +22,15 @@ from typing import Any, NamedTuple
 
 from gqlib import _validate as check
 from gqlib.bench import general
-from gqlib.bench.agents import ALPHA, FEW_STEPS, PLACES, TILINGS, agent_in, environment_alone, plain_loop
+from gqlib.bench.agents import (
+    ALPHA,
+    FEW_STEPS,
+    PLACES,
+    TILINGS,
+    agent_in,
+    environment_alone,
+    plain_loop,
+)
 from gqlib.bench.timing import Tell, side_by_side
 
 MANY_STEPS = 20_000  # of what is compiled
@@ -50,7 +58,11 @@ def _mushroom(steps: int) -> Callable[[], int]:
 
     place = PLACES[CAR]
     env = gymnasium.make(place.name)
-    count, low, high = int(env.action_space.n), env.observation_space.low, env.observation_space.high
+    count, low, high = (
+        int(env.action_space.n),
+        env.observation_space.low,
+        env.observation_space.high,
+    )
 
     class Adapted(Environment):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -102,7 +114,12 @@ def _gymnax(steps: int) -> Callable[[], int]:
 
 
 PEERS = {
-    "MushroomRL": Peer("mushroom-rl", "Gymnasium's car, tiles, a choice, true online Sarsa(λ)", _mushroom, FEW_STEPS),
+    "MushroomRL": Peer(
+        "mushroom-rl",
+        "Gymnasium's car, tiles, a choice, true online Sarsa(λ)",
+        _mushroom,
+        FEW_STEPS,
+    ),
     "gymnax": Peer("gymnax", "the car alone, in JAX, actions at random", _gymnax, MANY_STEPS),
 }
 
@@ -123,7 +140,10 @@ def loop_of(name: str, steps: int | None = None) -> tuple[Callable[[], int] | No
     except PackageNotFoundError:
         return None, f"not installed (pip install {peer.package})"
     except (ImportError, TypeError, AttributeError) as error:
-        return None, f"left out, its version has other names than the one that was measured: {error}"
+        return (
+            None,
+            f"left out, its version has other names than the one that was measured: {error}",
+        )
 
 
 def peers(repeats: int, tell: Tell = lambda *row: None) -> dict[str, Any]:
@@ -156,6 +176,11 @@ def write_peers(path: Path, repeats: int, tell: Tell = lambda *row: None) -> Pat
     unit = found["nanoseconds"]["engine, Sarsa(λ)"]
     relative = {name: float(f"{value / unit:.2g}") for name, value in found["nanoseconds"].items()}
     steps = {name: peer.step for name, peer in PEERS.items()}
-    said = {"measured": time.strftime("%Y-%m"), "versions": found["versions"], "steps": steps, "relative": relative}
+    said = {
+        "measured": time.strftime("%Y-%m"),
+        "versions": found["versions"],
+        "steps": steps,
+        "relative": relative,
+    }
     path.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path

@@ -40,13 +40,21 @@ def numpy_steps(setting: ControlSetting, steps: int = LIMIT, seed: int = 0) -> i
     check.instance("setting", setting, ControlSetting)
     table, rng = tile_table(setting.p, setting.tilings, setting.memory), np.random.default_rng(seed)
     places, edges_x, edges_v = table.index_rows().astype(np.int64), table.edges_x, table.edges_v
-    k, gamma, lam, alpha, sigma = setting.tilings, setting.gamma, setting.lam, setting.alpha, setting.sigma
+    k, gamma, lam, alpha, sigma = (
+        setting.tilings,
+        setting.gamma,
+        setting.lam,
+        setting.alpha,
+        setting.sigma,
+    )
     beta, decay, columns = setting.eta * alpha, gamma * lam, len(edges_v) - 1
     theta, omega, trace = (np.zeros(setting.p) for _ in range(3))
     x, v = -0.5, 0.0
 
     def look(x: float, v: float) -> tuple[Any, Any, int, int]:
-        cell = (edges_x.searchsorted(x, "right") - 1) * columns + edges_v.searchsorted(v, "right") - 1
+        cell = (
+            (edges_x.searchsorted(x, "right") - 1) * columns + edges_v.searchsorted(v, "right") - 1
+        )
         rows = places[cell, : 3 * k].reshape(3, k)
         q = theta[rows].sum(axis=1)
         greedy = int(q.argmax())
@@ -94,7 +102,15 @@ def _dot(x: Any, y: Any) -> Any:
 
 @njit(**COMPILE)
 def _numba_loop(
-    places: Any, edges_x: Any, edges_v: Any, k: Any, p: Any, numbers: Any, episodes: Any, limit: Any, rng: Any
+    places: Any,
+    edges_x: Any,
+    edges_v: Any,
+    k: Any,
+    p: Any,
+    numbers: Any,
+    episodes: Any,
+    limit: Any,
+    rng: Any,
 ) -> Any:
     gamma, lam, alpha, beta, sigma, epsilon = numbers
     theta, omega, trace, q, total = np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(3), 0
@@ -102,7 +118,11 @@ def _numba_loop(
     for _ in range(episodes):
         trace[:] = 0.0
         x, v = -0.6 + 0.2 * rng.random(), 0.0
-        cell = (np.searchsorted(edges_x, x, "right") - 1) * columns + np.searchsorted(edges_v, v, "right") - 1
+        cell = (
+            (np.searchsorted(edges_x, x, "right") - 1) * columns
+            + np.searchsorted(edges_v, v, "right")
+            - 1
+        )
         for a in range(3):
             q[a] = 0.0
             for j in range(k):
@@ -123,7 +143,11 @@ def _numba_loop(
             factor = alpha * gamma * _dot(trace, omega)
             delta = -1.0 - value
             if x < 0.5:
-                cell = (np.searchsorted(edges_x, x, "right") - 1) * columns + np.searchsorted(edges_v, v, "right") - 1
+                cell = (
+                    (np.searchsorted(edges_x, x, "right") - 1) * columns
+                    + np.searchsorted(edges_v, v, "right")
+                    - 1
+                )
                 for a in range(3):
                     q[a] = 0.0
                     for j in range(k):
@@ -160,7 +184,14 @@ def numba_steps(setting: ControlSetting, seed: int = 0) -> int:
     """
     check.instance("setting", setting, ControlSetting)
     table = tile_table(setting.p, setting.tilings, setting.memory)
-    rates = (setting.gamma, setting.lam, setting.alpha, setting.eta * setting.alpha, setting.sigma, setting.epsilon)
+    rates = (
+        setting.gamma,
+        setting.lam,
+        setting.alpha,
+        setting.eta * setting.alpha,
+        setting.sigma,
+        setting.epsilon,
+    )
     return int(
         _numba_loop(
             table.index_rows(), table.edges_x, table.edges_v, setting.tilings, setting.p, rates, setting.episodes,
@@ -170,7 +201,9 @@ def numba_steps(setting: ControlSetting, seed: int = 0) -> int:
 
 
 @njit(forceinline=True, **COMPILE)
-def _choice(theta: Any, table: Any, row: Any, shape: Any, epsilon: Any, third: Any, behaviour: Any) -> Any:
+def _choice(
+    theta: Any, table: Any, row: Any, shape: Any, epsilon: Any, third: Any, behaviour: Any
+) -> Any:
     q0, q1, q2 = action_values(theta, table, row, shape)
     bar = max(q0, max(q1, q2)) - TIE
     greedy = 0 if q0 >= bar else (1 if q1 >= bar else 2)
@@ -179,7 +212,9 @@ def _choice(theta: Any, table: Any, row: Any, shape: Any, epsilon: Any, third: A
 
 
 @njit(nogil=True, **COMPILE)
-def bare_steps(world: Any, theta: Any, steps_out: Any, streams: Any, max_steps: Any, epsilon: Any) -> Any:
+def bare_steps(
+    world: Any, theta: Any, steps_out: Any, streams: Any, max_steps: Any, epsilon: Any
+) -> Any:
     """The bare loop as one writes it: what `gqlib.fast._baselines.bare_run` does, and none of what makes that faster.
 
     Constants and choices are left to the compiler, random numbers are compared as doubles. Both drive the same car.

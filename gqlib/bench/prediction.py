@@ -10,12 +10,24 @@ from gqlib.bench.timing import least_seconds
 from gqlib.evaluation import PredictionSetting, run_prediction
 
 SETTINGS = {
-    "Baird": PredictionSetting("baird_star", options=(("reading", "stacked"),), alpha=0.01, lam=0.9, sigma_noise=0.01),
+    "Baird": PredictionSetting(
+        "baird_star", options=(("reading", "stacked"),), alpha=0.01, lam=0.9, sigma_noise=0.01
+    ),
     "Boyan": PredictionSetting(
-        "boyan_chain", options=(("reading", "expected"),), alpha=0.1, lam=0.9, sigma_noise=0.01, steps=2000
+        "boyan_chain",
+        options=(("reading", "expected"),),
+        alpha=0.1,
+        lam=0.9,
+        sigma_noise=0.01,
+        steps=2000,
     ),
     "Cart-pole": PredictionSetting(
-        "cart_pole", options=(("reading", "expected"),), alpha=0.01, lam=0.9, sigma_noise=0.01, steps=10_000
+        "cart_pole",
+        options=(("reading", "expected"),),
+        alpha=0.01,
+        lam=0.9,
+        sigma_noise=0.01,
+        steps=10_000,
     ),
 }
 # The reference is timed on only this many steps; its cost per step does not depend on their number.
@@ -35,7 +47,16 @@ def prediction_ratios(repeats: int = 5) -> dict[str, dict[str, float]]:
     for name, setting in SETTINGS.items():
         short = replace(setting, steps=REFERENCE_STEPS)
         run_prediction(setting, 1, 0)  # compiles, or loads what was compiled before
-        compiled = least_seconds(partial(run_prediction, setting, 20, 0), repeats) / (20 * setting.steps)
-        slow = least_seconds(partial(run_prediction, short, 1, 0, engine="reference"), repeats) / short.steps
-        found[name] = {"reference": 1e9 * slow, "compiled": 1e9 * compiled, "ratio": slow / compiled}
+        compiled = least_seconds(partial(run_prediction, setting, 20, 0), repeats) / (
+            20 * setting.steps
+        )
+        slow = (
+            least_seconds(partial(run_prediction, short, 1, 0, engine="reference"), repeats)
+            / short.steps
+        )
+        found[name] = {
+            "reference": 1e9 * slow,
+            "compiled": 1e9 * compiled,
+            "ratio": slow / compiled,
+        }
     return found

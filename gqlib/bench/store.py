@@ -22,7 +22,9 @@ def finished_store(folder: Path, runs: int = RUNS) -> tuple[Experiment, Store]:
     table = load_experiment("table2")
     sweep = dataclasses.replace(table, settings=table.settings[:100], runs=runs // 100)
     store = Store(folder)
-    steps = np.random.default_rng(1).integers(100, 5000, (sweep.runs_per_task, 400)).astype(np.int16)
+    steps = (
+        np.random.default_rng(1).integers(100, 5000, (sweep.runs_per_task, 400)).astype(np.int16)
+    )
     for task in sweep.tasks():
         store.path(task.name).write_bytes(pack(task.header, {"signed_steps": steps}))
     return sweep, store
@@ -32,4 +34,6 @@ def seconds_to_open(repeats: int = 3) -> float:
     """Processor time to find every run in such a store, the lowest of a few measurements."""
     with tempfile.TemporaryDirectory() as folder:
         sweep, store = finished_store(Path(folder))
-        return least_seconds(lambda: run_sweep(dataclasses.replace(sweep), store), repeats, time.process_time)
+        return least_seconds(
+            lambda: run_sweep(dataclasses.replace(sweep), store), repeats, time.process_time
+        )

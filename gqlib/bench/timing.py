@@ -11,7 +11,9 @@ SPELL = 0.1  # seconds of a work for each repeat: some hundred measurements of t
 Tell = Callable[[str, str, float], Any]  # called with the kind of a row, its name and its value
 
 
-def least_seconds(work: Callable[[], object], repeats: int, clock: Callable[[], float] = time.perf_counter) -> float:
+def least_seconds(
+    work: Callable[[], object], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """The shortest of `repeats` timings of `work`, in seconds.
 
     Examples
@@ -28,7 +30,9 @@ def least_seconds(work: Callable[[], object], repeats: int, clock: Callable[[], 
     return min(seconds)
 
 
-def side_by_side(works: dict[str, Callable[[], int]], repeats: int, spell: float = SPELL) -> dict[str, float]:
+def side_by_side(
+    works: dict[str, Callable[[], int]], repeats: int, spell: float = SPELL
+) -> dict[str, float]:
     """Nanoseconds per step of each, the lowest of several measurements, taken in turn.
 
     A machine is disturbed for longer than a short work takes. There are as many rounds as asked for, hence, and then

@@ -34,7 +34,9 @@ def kept(state: Any) -> Any:
 
 def plain(reward: Any, *flags: Any) -> tuple[float, bool, bool]:
     """A reward and two flags of other kinds than Python's own; a text, or NaN, would count as True."""
-    ended, cut = (flag if isinstance(flag, bool | np.bool_) else _one("flag", flag) for flag in flags)
+    ended, cut = (
+        flag if isinstance(flag, bool | np.bool_) else _one("flag", flag) for flag in flags
+    )
     if not {ended, cut} <= {0.0, 1.0}:
         raise ValueError
     return _one("reward", reward), bool(ended), bool(cut)
@@ -44,7 +46,11 @@ def _one(name: str, value: Any) -> float:
     """A number, or an array that holds one."""
     if isinstance(value, list | tuple):
         raise TypeError
-    return float(value) if isinstance(value, float | np.floating) else float(check.reals(name, value).item())
+    return (
+        float(value)
+        if isinstance(value, float | np.floating)
+        else float(check.reals(name, value).item())
+    )
 
 
 def not_a_step(answer: Any) -> ValueError:
@@ -63,14 +69,18 @@ def fitting(env: Any, agent: Any) -> float:
     if first != 0:
         raise ValueError(f"env has actions {check.brief(space)}; they should be Discrete from 0 on")
     if isinstance(agent.features, Coder) and agent.features.actions > count:
-        raise ValueError(f"agent has features for {agent.features.actions} actions; env has {count} of them")
+        raise ValueError(
+            f"agent has features for {agent.features.actions} actions; env has {count} of them"
+        )
     return int(count)
 
 
 def single(env: Any) -> None:
     """Refuse what is no environment, and many at once."""
     if not hasattr(env, "reset") or not hasattr(env, "step"):
-        raise ValueError(f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env")
+        raise ValueError(
+            f"env is {check.brief(env)}; it should have reset and step, like a gymnasium.Env"
+        )
     if hasattr(env, "single_action_space"):
         side = "gqlib.control.vector.play_side_by_side takes many"
         raise ValueError(f"env is {check.brief(env)}; it should be one environment ({side})")

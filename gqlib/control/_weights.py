@@ -32,7 +32,9 @@ class Rates(NamedTuple):
 
 def diverged(name: str) -> Diverged:
     """A refusal of a step from which no learner recovers."""
-    return Diverged(f"{name} is beyond {DIVERGED_ABOVE:g} in this step; weights, features and rates should be smaller")
+    return Diverged(
+        f"{name} is beyond {DIVERGED_ABOVE:g} in this step; weights, features and rates should be smaller"
+    )
 
 
 class Dense:
@@ -50,7 +52,9 @@ class Dense:
             size = len(self.theta) if self.arrays else "d"
             raise ValueError(f"features returned shape {phi.shape}; it should be (actions, {size})")
         if not finite(phi):  # no fault of the weights, and so no divergence
-            raise ValueError(f"features of {check.brief(state)} are not all finite; state and features should be")
+            raise ValueError(
+                f"features of {check.brief(state)} are not all finite; state and features should be"
+            )
         if not self.arrays:
             self.arrays = {name: np.zeros(phi.shape[1]) for name in ("theta", "omega", "trace")}
         return phi
@@ -83,7 +87,14 @@ class Dense:
         return int(tied(values)[0]), len(values)
 
     def learn(
-        self, state: Any, action: int, reward: float, next_state: Any, next_action: int, goes_on: bool, rates: Rates
+        self,
+        state: Any,
+        action: int,
+        reward: float,
+        next_state: Any,
+        next_action: int,
+        goes_on: bool,
+        rates: Rates,
     ) -> float:
         """One reference step."""
         phi, following = self.phi(state), self.phi(next_state)
@@ -98,7 +109,9 @@ class Dense:
         if rates.corrected:
             rho_next = float(pi[next_action] / mu[next_action]) if mu[next_action] > 0.0 else 0.0
             traced = goes_on * (mu @ following)
-            theta, omega, trace, delta = corrected_gq_step(*seen, rho_next=rho_next, phi_next_traced=traced, **sizes)
+            theta, omega, trace, delta = corrected_gq_step(
+                *seen, rho_next=rho_next, phi_next_traced=traced, **sizes
+            )
         else:
             theta, omega, trace, delta = gq_step(*seen, **sizes)
         if abs(delta) > DIVERGED_ABOVE:
@@ -121,7 +134,9 @@ class Dense:
             return
         length = (len(check.array("theta", arrays.get("theta", ()), (None,), largest=np.inf)),)
         names = ("theta", "omega", "trace")
-        self.arrays = {name: check.array(name, arrays.get(name, ()), length, largest=np.inf) for name in names}
+        self.arrays = {
+            name: check.array(name, arrays.get(name, ()), length, largest=np.inf) for name in names
+        }
 
 
 class Sparse:
@@ -145,7 +160,9 @@ class Sparse:
 
     def rows(self, state: Any, *, peek: bool = False) -> Rows:
         """Indices of the active features, (A, K), found once a step."""
-        if type(state) is np.ndarray and state.dtype.kind in "fiub":  # the bytes of objects say nothing of their values
+        if (
+            type(state) is np.ndarray and state.dtype.kind in "fiub"
+        ):  # the bytes of objects say nothing of their values
             mark = (state.dtype, state.shape, state.tobytes())
         else:
             mark = self.coder._key(state)[0]
@@ -185,7 +202,14 @@ class Sparse:
         return self._greedy(self.rows(state)), self.coder.actions
 
     def learn(
-        self, state: Any, action: int, reward: float, next_state: Any, next_action: int, goes_on: bool, rates: Rates
+        self,
+        state: Any,
+        action: int,
+        reward: float,
+        next_state: Any,
+        next_action: int,
+        goes_on: bool,
+        rates: Rates,
     ) -> float:
         """One step on active features; refused before anything has changed."""
         count = self.coder.actions
@@ -193,9 +217,13 @@ class Sparse:
             action = check.integer("action", action, low=0, high=count - 1)
         if not (type(next_action) is int and 0 <= next_action < count):
             next_action = check.integer("next_action", next_action, low=0, high=count - 1)
-        return self._step(self.rows(state)[action], self.rows(next_state), next_action, reward, goes_on, rates)
+        return self._step(
+            self.rows(state)[action], self.rows(next_state), next_action, reward, goes_on, rates
+        )
 
-    def _step(self, here: Rows, ahead: Rows, next_action: int, reward: float, goes_on: bool, rates: Rates) -> float:
+    def _step(
+        self, here: Rows, ahead: Rows, next_action: int, reward: float, goes_on: bool, rates: Rates
+    ) -> float:
         delta = float(_agent.learn(here, ahead, *self._held, next_action, reward, goes_on, *rates))
         if delta != delta:
             raise diverged("delta")
@@ -209,7 +237,9 @@ class Sparse:
         ahead = self.rows(next_state)
         here = self.rows(state)[action]
         explore, which = rng.random(2).tolist()
-        next_action, delta = _agent.advance(here, ahead, *self._held, explore, which, reward, goes_on, *rates)
+        next_action, delta = _agent.advance(
+            here, ahead, *self._held, explore, which, reward, goes_on, *rates
+        )
         if next_action < 0:
             raise diverged("the value of an action")
         if delta != delta:
@@ -223,17 +253,31 @@ class Sparse:
 
     def state(self) -> dict[str, Any]:
         """Everything that was learnt, as it is: what goes on from it goes on to the bit."""
-        return {"weights": self.weights, "lazy": self.lazy, "touched": self.touched[: self.counts[2]].copy()}
+        return {
+            "weights": self.weights,
+            "lazy": self.lazy,
+            "touched": self.touched[: self.counts[2]].copy(),
+        }
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """Take over what `state` returned."""
-        self.weights = check.array("weights", arrays.get("weights", ()), self.weights.shape, largest=np.inf)
+        self.weights = check.array(
+            "weights", arrays.get("weights", ()), self.weights.shape, largest=np.inf
+        )
         self.lazy = check.array("lazy", arrays.get("lazy", ()), (5,), largest=np.inf)
         touched = np.asarray(arrays.get("touched", ()))
         held = np.flatnonzero(self.weights[:, 2] != 0.0)
-        if touched.dtype.kind not in "iu" or not np.array_equal(np.sort(touched), held) or not 0 < self.lazy[0] <= 1:
-            raise ValueError("touched is not where the trace is; it should be what an agent has saved")
-        if (self.weights[:, 2] < 0.0).any():  # a step could make it zero, and count as touched what is already
+        if (
+            touched.dtype.kind not in "iu"
+            or not np.array_equal(np.sort(touched), held)
+            or not 0 < self.lazy[0] <= 1
+        ):
+            raise ValueError(
+                "touched is not where the trace is; it should be what an agent has saved"
+            )
+        if (
+            self.weights[:, 2] < 0.0
+        ).any():  # a step could make it zero, and count as touched what is already
             raise ValueError("the trace is negative; that of binary features should not be")
         self.touched[: len(touched)], self.counts[2] = touched, len(touched)
         self._hold()

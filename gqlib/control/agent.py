@@ -102,7 +102,9 @@ class Agent:
         corrected: bool = False,
     ) -> None:
         if not callable(features):
-            raise ValueError(f"features is {check.brief(features)}; it should be a function of a state")
+            raise ValueError(
+                f"features is {check.brief(features)}; it should be a function of a state"
+            )
         self.features, self.rng = features, check.generator("rng", rng)
         self.sigma, self.lam, self.gamma, self.alpha = sigma, lam, gamma, alpha
         self.eta, self.epsilon, self.target, self.corrected = eta, epsilon, target, corrected
@@ -110,14 +112,18 @@ class Agent:
         self.steps, self.episodes = 0, 0
         self._last_settings: tuple[Any, ...] = ()
         self._last_rates: Rates
-        self._weights: Dense | Sparse = Sparse(features) if isinstance(features, Coder) else Dense(features)
+        self._weights: Dense | Sparse = (
+            Sparse(features) if isinstance(features, Coder) else Dense(features)
+        )
 
     def _check_settings(self) -> None:
         """Refuse settings that are none; they can be changed between steps, and are checked again when they are."""
         self.sigma = check.scalar("sigma", self.sigma, low=0.0, high=1.0)
         self.lam = check.scalar("lam", self.lam, low=0.0, high=1.0)
         self.gamma = check.scalar("gamma", self.gamma, low=0.0, high=1.0)
-        self.alpha = checked("alpha", self.alpha, low=0.0, open_low=not isinstance(self.alpha, Anneal))
+        self.alpha = checked(
+            "alpha", self.alpha, low=0.0, open_low=not isinstance(self.alpha, Anneal)
+        )
         self.eta = check.scalar("eta", self.eta, low=0.0)
         self.epsilon = checked("epsilon", self.epsilon, low=0.0, high=1.0)
         self.target = check.choice("target", self.target, TARGETS)
@@ -125,7 +131,16 @@ class Agent:
         self._sound = self._settings()
 
     def _settings(self) -> tuple[Any, ...]:
-        return (self.sigma, self.lam, self.gamma, self.alpha, self.eta, self.epsilon, self.target, self.corrected)
+        return (
+            self.sigma,
+            self.lam,
+            self.gamma,
+            self.alpha,
+            self.eta,
+            self.epsilon,
+            self.target,
+            self.corrected,
+        )
 
     @property
     def theta(self) -> Array:
@@ -166,7 +181,14 @@ class Agent:
         return int(which * count) if explore < self._epsilon() else best
 
     def learn(
-        self, state: Any, action: int, reward: float, next_state: Any, next_action: int, *, terminated: bool
+        self,
+        state: Any,
+        action: int,
+        reward: float,
+        next_state: Any,
+        next_action: int,
+        *,
+        terminated: bool,
     ) -> float:
         """One step of GQ(σ, λ), or of the corrected method; returns δ. After termination the next value is zero.
 
@@ -175,7 +197,9 @@ class Agent:
         Diverged
             (a ValueError) where numbers overflow; the weights are as they were before the step.
         """
-        goes_on = not (terminated if type(terminated) is bool else check.flag("terminated", terminated))
+        goes_on = not (
+            terminated if type(terminated) is bool else check.flag("terminated", terminated)
+        )
         numbers = (state, action, _finite(reward), next_state, next_action, goes_on, self._rates())
         delta = self._weights.learn(*numbers)
         self.steps += 1
@@ -183,7 +207,9 @@ class Agent:
 
     def _rates(self) -> Rates:
         settings = self._settings()
-        if settings == self._last_settings:  # made once and not at every step, as long as they are numbers and the same
+        if (
+            settings == self._last_settings
+        ):  # made once and not at every step, as long as they are numbers and the same
             return self._last_rates
         if settings != self._sound:
             self._check_settings()
@@ -197,11 +223,15 @@ class Agent:
             self._last_settings, self._last_rates = settings, rates
         return rates
 
-    def _advance(self, state: Any, action: int, reward: float, next_state: Any, *, terminated: bool) -> int:
+    def _advance(
+        self, state: Any, action: int, reward: float, next_state: Any, *, terminated: bool
+    ) -> int:
         """What `act` in the next state and then `learn` do, to the bit; returns the next action."""
         if type(self) is Agent and isinstance(self._weights, Sparse):
             rates, goes_on = self._rates(), not terminated
-            next_action = self._weights.advance(state, action, _finite(reward), next_state, goes_on, self.rng, rates)
+            next_action = self._weights.advance(
+                state, action, _finite(reward), next_state, goes_on, self.rng, rates
+            )
             self.steps += 1
             return next_action
         next_action = self.act(next_state)
@@ -244,7 +274,9 @@ class Agent:
         return path
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], features: Callable[[Any], Array] | None = None) -> Self:
+    def load(
+        cls, path: str | os.PathLike[str], features: Callable[[Any], Array] | None = None
+    ) -> Self:
         """The agent that `save` wrote.
 
         Parameters
@@ -265,11 +297,22 @@ class Agent:
         if header.get("format") != _FORMAT:
             raise DamagedFile(path, "holds no agent")
         if (header.get("features") is None) != (features is not None):
-            told = "given: the agent had a function of its own" if features is None else "left out: the file has them"
+            told = (
+                "given: the agent had a function of its own"
+                if features is None
+                else "left out: the file has them"
+            )
             raise ValueError(f"features is {check.brief(features)}; it should be {told}")
         try:
             return cls._restored(header, arrays, features)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            IndexError,
+            OverflowError,
+        ) as error:
             raise DamagedFile(path, f"holds no agent: {error}") from error
 
     @classmethod
@@ -278,29 +321,45 @@ class Agent:
         if features is None:
             kind, options = header["features"]
             features = {"tiles": TileCoder, "table": TableCoder}[kind](**options)
-            if isinstance(features, TileCoder):  # they cost nothing in the file, and memory in the first step
-                check.integer("the number of tiles of a state", features.actions * features.tilings, high=_MOST_TILES)
+            if isinstance(
+                features, TileCoder
+            ):  # they cost nothing in the file, and memory in the first step
+                check.integer(
+                    "the number of tiles of a state",
+                    features.actions * features.tilings,
+                    high=_MOST_TILES,
+                )
             if features.size != len(arrays["weights"]):
-                raise ValueError(f"weights has {len(arrays['weights'])} rows; it should have {features.size}")
+                raise ValueError(
+                    f"weights has {len(arrays['weights'])} rows; it should have {features.size}"
+                )
             if isinstance(features, TileCoder):
                 features._meet(tiles, overfull=header["overfull"])
                 if arrays["weights"][features.used :].any():
-                    raise ValueError("tiles are fewer than the weights; there should be one for each that is not zero")
+                    raise ValueError(
+                        "tiles are fewer than the weights; there should be one for each that is not zero"
+                    )
         name = check.choice("rng", header["rng"]["bit_generator"], _GENERATORS)
         bits = getattr(np.random, name)()
         _check_places(header["rng"])
         bits.state = header["rng"]
         settings: dict[str, Any] = dict(header["settings"])
-        settings |= {name: Anneal(**value) for name, value in settings.items() if isinstance(value, dict)}
+        settings |= {
+            name: Anneal(**value) for name, value in settings.items() if isinstance(value, dict)
+        }
         agent = cls(features, np.random.Generator(bits), **settings)
-        agent.steps, agent.episodes = (check.integer("counts", count, low=0) for count in header["counts"])
+        agent.steps, agent.episodes = (
+            check.integer("counts", count, low=0) for count in header["counts"]
+        )
         agent._weights.restore(arrays)
         return agent
 
     def __repr__(self) -> str:
         name = "corrected GQ" if self.corrected else "GQ"
-        told = repr(self.features) if isinstance(self.features, Coder) else getattr(
-            self.features, "__name__", type(self.features).__name__
+        told = (
+            repr(self.features)
+            if isinstance(self.features, Coder)
+            else getattr(self.features, "__name__", type(self.features).__name__)
         )
         count = f"{self.steps:,} step{'s' * (self.steps != 1)}"
         return f"Agent({name}({self.sigma:g}, {self.lam:g}), {told}, {count})"
@@ -331,7 +390,9 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, Anneal):
         return dataclasses.asdict(value)
     if callable(value):
-        raise ValueError(f"{name} is {check.brief(value)}; to be saved it should be a number or an Anneal")
+        raise ValueError(
+            f"{name} is {check.brief(value)}; to be saved it should be a number or an Anneal"
+        )
     return value
 
 
@@ -344,7 +405,10 @@ def _listed(state: Any) -> Any:
 
 def _check_places(state: Any) -> None:
     """Refuse places in a generator's own memory that are outside it: NumPy would read there."""
-    inside = {"MT19937": (state["state"].get("pos", 0), 624), "Philox": (state.get("buffer_pos", 0), 4)}
+    inside = {
+        "MT19937": (state["state"].get("pos", 0), 624),
+        "Philox": (state.get("buffer_pos", 0), 4),
+    }
     if state["bit_generator"] in inside:
         place, last = inside[state["bit_generator"]]
         check.integer("the place in rng", place, low=0, high=last)
@@ -353,8 +417,12 @@ def _check_places(state: Any) -> None:
 def _described(features: Any) -> tuple[str, dict[str, Any]] | None:
     """What makes a coder again; None for a function of the user's own."""
     if isinstance(features, TileCoder):
-        corners = {name: getattr(features, name).tolist() for name in ("low", "high", "tiles_per_side")}
-        return "tiles", corners | {name: getattr(features, name) for name in ("actions", "tilings", "size")}
+        corners = {
+            name: getattr(features, name).tolist() for name in ("low", "high", "tiles_per_side")
+        }
+        return "tiles", corners | {
+            name: getattr(features, name) for name in ("actions", "tilings", "size")
+        }
     if isinstance(features, TableCoder):
         return "table", {name: getattr(features, name) for name in ("sizes", "actions", "first")}
     return None

@@ -21,7 +21,9 @@ from gqlib.learners.corrected import VARIANTS, Variant
 __all__ = ["corrected_car"]
 
 
-def corrected_car(setting: ControlSetting, variant: Variant, runs: int, seed: int) -> tuple[NDArray[np.int32], int]:
+def corrected_car(
+    setting: ControlSetting, variant: Variant, runs: int, seed: int
+) -> tuple[NDArray[np.int32], int]:
     """Steps of each episode, (runs, episodes), and how many runs diverged (their remaining episodes count as cut off).
 
     Streams are those of `gqlib.control.run_control`: with the variant "paper" the steps are the same.
@@ -45,7 +47,9 @@ def corrected_car(setting: ControlSetting, variant: Variant, runs: int, seed: in
     check.room("runs", runs, runs * setting.episodes)
     plain = (setting.target, setting.method, setting.v, setting.sigma_noise, setting.sigma_decay)
     if plain != ("greedy", "gradient", "same-step", 0.0, 1.0):
-        raise ValueError(f"setting is {setting}; it should have a greedy target, the gradient method and a fixed sigma")
+        raise ValueError(
+            f"setting is {setting}; it should have a greedy target, the gradient method and a fixed sigma"
+        )
     table = tile_table(setting.p, setting.tilings, setting.memory)
     steps = np.full((runs, setting.episodes), -setting.max_steps, dtype=np.int32)
     update = records.Variant(
@@ -61,7 +65,14 @@ def corrected_car(setting: ControlSetting, variant: Variant, runs: int, seed: in
     for run in range(runs):
         theta = np.zeros(len(table.used))
         ended = dense_run(
-            world, theta, steps[run], streams_of(seed, run), setting.max_steps, setting.sigma, rates, update
+            world,
+            theta,
+            steps[run],
+            streams_of(seed, run),
+            setting.max_steps,
+            setting.sigma,
+            rates,
+            update,
         )
         diverged += ended >= 0
     return np.abs(steps), diverged

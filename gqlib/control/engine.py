@@ -18,7 +18,18 @@ from gqlib.fast import _control as kernel
 from gqlib.fast._car import STARTS
 from gqlib.fast._jit import on_compile
 from gqlib.fast._lines import zeros_in_lines
-from gqlib.fast._records import OFF, ON, Limits, Memory, Opening, Rates, Sigma, Streams, Target, World
+from gqlib.fast._records import (
+    OFF,
+    ON,
+    Limits,
+    Memory,
+    Opening,
+    Rates,
+    Sigma,
+    Streams,
+    Target,
+    World,
+)
 from gqlib.seeds import BEHAVIOUR, SIGMA, START, TIES, words
 
 
@@ -34,7 +45,14 @@ def grid_of(table: TileTable) -> NDArray[np.float64]:
 
 def world_of(table: TileTable, rows: NDArray[np.uint16]) -> World:
     """The car's box for the kernels, with the rows of the table, or with other rows in the same layout."""
-    return World(rows.ravel(), rows.shape[1], table.edges_x, table.edges_v, grid_of(table), (0,) * table.tilings)
+    return World(
+        rows.ravel(),
+        rows.shape[1],
+        table.edges_x,
+        table.edges_v,
+        grid_of(table),
+        (0,) * table.tilings,
+    )
 
 
 def streams_of(seed: int, run: int) -> Streams:
@@ -68,7 +86,9 @@ def one_run(
     check.instance("setting", setting, ControlSetting)
     # Zero would never flush: where lambda is zero, c would stay there and ever more rows would be listed as live.
     flush_below = check.scalar("flush_below", flush_below, low=0.0, high=1.0, open_low=True)
-    _compiled(setting.tilings, setting.target, setting.v, setting.method == "corrected", setting.ties)
+    _compiled(
+        setting.tilings, setting.target, setting.v, setting.method == "corrected", setting.ties
+    )
     return _call(setting, seed, run, flush_below)
 
 
@@ -79,18 +99,30 @@ def _call(
     weights = zeros_in_lines((len(table.used), ROW_OF_WEIGHTS))
     theta, omega = first_weights(setting, seed, run), np.zeros(setting.p)
     weights[:, 0] = theta[table.used]
-    live, steps = np.empty(len(table.used) + 1, dtype=np.uint32), np.zeros(setting.episodes, dtype=np.int32)
+    live, steps = (
+        np.empty(len(table.used) + 1, dtype=np.uint32),
+        np.zeros(setting.episodes, dtype=np.int32),
+    )
     drawn, stream = kernel.DRAWN[setting.sigma_drawn], words(seed, run, SIGMA)
     diverged_in = kernel.run(
         world_of(table, table.offsets),
         Memory(weights.reshape(-1), live, steps),
         streams_of(seed, run),
-        Sigma(setting.sigma, setting.sigma_noise, drawn, setting.sigma_clipped, setting.sigma_decay, stream),
+        Sigma(
+            setting.sigma,
+            setting.sigma_noise,
+            drawn,
+            setting.sigma_clipped,
+            setting.sigma_decay,
+            stream,
+        ),
         rates_of(setting),
         target_of(setting),
         ON if setting.v == "lagged" else OFF,
         Limits(setting.max_steps, flush_below),
-        Opening(STARTS[setting.start], ON if setting.ties == "random" else OFF, words(seed, run, TIES)),
+        Opening(
+            STARTS[setting.start], ON if setting.ties == "random" else OFF, words(seed, run, TIES)
+        ),
     )
     theta[table.used], omega[table.used] = weights[:, 0], weights[:, 2]
     return steps, int(diverged_in), theta, omega
@@ -119,7 +151,9 @@ def notice(text: str, after: float = 1.0) -> Iterator[None]:
 
     Processes that another one has started, as a sweep does, are silent too: each of them would say it.
     """
-    timer = threading.Timer(after, print, args=(f"gqlib: {text}",), kwargs={"file": sys.stderr, "flush": True})
+    timer = threading.Timer(
+        after, print, args=(f"gqlib: {text}",), kwargs={"file": sys.stderr, "flush": True}
+    )
     timer.daemon = True
     if not sys.stderr.isatty() or _started_by_another():
         yield

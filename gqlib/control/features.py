@@ -38,7 +38,9 @@ class Coder:
     def __setattr__(self, name: str, value: Any) -> None:
         """What says how many features there are is said once: compiled code goes by it, in arrays of that size."""
         if not name.startswith("_") and name in vars(self):
-            raise AttributeError(f"{name} of a {type(self).__name__} cannot change; make another one")
+            raise AttributeError(
+                f"{name} of a {type(self).__name__} cannot change; make another one"
+            )
         super().__setattr__(name, value)
 
     def __copy__(self) -> Self:
@@ -120,14 +122,22 @@ class TileCoder(Coder):
         self.low = check.frozen(check.array("low", low, (None,)))
         self.high = check.frozen(check.array("high", high, self.low.shape))
         if not (self.low < self.high).all():
-            raise ValueError(f"high is {check.brief(high)}; every entry should be above that of low")
+            raise ValueError(
+                f"high is {check.brief(high)}; every entry should be above that of low"
+            )
         given = check.reals("tiles_per_side", tiles_per_side)
         shape = self.low.shape
-        sides = check.array("tiles_per_side", np.broadcast_to(given, shape) if given.ndim == 0 else given, shape)
+        sides = check.array(
+            "tiles_per_side", np.broadcast_to(given, shape) if given.ndim == 0 else given, shape
+        )
         if (sides < 1).any() or (sides != np.round(sides)).any():
-            raise ValueError(f"tiles_per_side is {check.brief(tiles_per_side)}; it should be whole and at least 1")
+            raise ValueError(
+                f"tiles_per_side is {check.brief(tiles_per_side)}; it should be whole and at least 1"
+            )
         if not ((self.high - self.low) * check.LARGEST > 1.0).all():
-            raise ValueError(f"high is {check.brief(high)}; it should be above low by more than 1e-50")
+            raise ValueError(
+                f"high is {check.brief(high)}; it should be above low by more than 1e-50"
+            )
         self.tiles_per_side = check.frozen(sides)
         self.actions = check.integer("actions", actions, low=1)
         self.tilings = check.integer("tilings", tilings, low=1)
@@ -136,10 +146,14 @@ class TileCoder(Coder):
         check.room("actions", self.actions, self.actions * self.size)
         check.room("tilings", self.tilings, self.actions * self.tilings)
         if not (sides * self.tilings < _WHOLE).all():
-            raise ValueError(f"tiles_per_side is {check.brief(tiles_per_side)}; it should be below 2**53 / tilings")
+            raise ValueError(
+                f"tiles_per_side is {check.brief(tiles_per_side)}; it should be below 2**53 / tilings"
+            )
         self._box = np.stack([self.low, self.high, sides / (self.high - self.low)])
         self._row = np.zeros(len(self.low) + 2, dtype=np.int64)
-        self._counts = np.zeros(2, dtype=np.int64)  # tiles numbered, look-ups that a full table answered
+        self._counts = np.zeros(
+            2, dtype=np.int64
+        )  # tiles numbered, look-ups that a full table answered
         self._warned = False
         self._make_room(_FIRST_ROOM, np.zeros((0, len(self._row)), dtype=np.int64))
 
@@ -147,7 +161,9 @@ class TileCoder(Coder):
         """A table for `room` tiles, of which the first are known."""
         self._keys = np.zeros((room, len(self._row)), dtype=np.int64)
         self._keys[: len(known)] = known
-        self._slots = np.zeros(2 ** (2 * room - 1).bit_length(), dtype=np.int64)  # at most half full
+        self._slots = np.zeros(
+            2 ** (2 * room - 1).bit_length(), dtype=np.int64
+        )  # at most half full
         _agent.put_all(self._slots, self._keys, len(known))
 
     @property
@@ -167,18 +183,32 @@ class TileCoder(Coder):
 
     def _meet(self, tiles: ArrayLike, *, overfull: int = 0) -> None:
         """Number these tiles first, as `tiles_met` gives them; only a coder that has met none can."""
-        whole = check.array("tiles", tiles, (None, len(self._row))) if np.size(tiles) else np.zeros((0, len(self._row)))
+        whole = (
+            check.array("tiles", tiles, (None, len(self._row)))
+            if np.size(tiles)
+            else np.zeros((0, len(self._row)))
+        )
         known = whole.astype(np.int64)
-        counted = self.used == 0 and len(known) <= self.size and len(np.unique(known, axis=0)) == len(known)
+        counted = (
+            self.used == 0
+            and len(known) <= self.size
+            and len(np.unique(known, axis=0)) == len(known)
+        )
         if not counted or (known != whole).any() or (known < 0).any() or (known > _WHOLE).any():
-            raise ValueError(f"tiles is {check.brief(tiles)}; it should be the tiles_met of a coder like this one")
+            raise ValueError(
+                f"tiles is {check.brief(tiles)}; it should be the tiles_met of a coder like this one"
+            )
         self._make_room(max(_FIRST_ROOM, 2 * len(known)), known)
         self._counts[:] = len(known), check.integer("overfull", overfull, low=0, high=_WHOLE)
         self._warned = overfull > 0
 
     def _key(self, state: ArrayLike) -> tuple[bytes, Array]:
         """The point as bytes, and as an array."""
-        if type(state) is np.ndarray and state.dtype.kind in "fiu" and state.shape == self.low.shape:
+        if (
+            type(state) is np.ndarray
+            and state.dtype.kind in "fiu"
+            and state.shape == self.low.shape
+        ):
             point = state.astype(np.float64)  # what `_found` is going to check
         else:
             point = check.array("state", state, self.low.shape)
@@ -190,7 +220,16 @@ class TileCoder(Coder):
         if self._counts[0] + rows.size > len(self._keys):
             self._make_room(2 * (len(self._keys) + rows.size), self.tiles_met)
         inside = _agent.find_tiles(
-            point, self._box, self.tilings, self.size, self._slots, self._keys, self._counts, self._row, rows, peek
+            point,
+            self._box,
+            self.tilings,
+            self.size,
+            self._slots,
+            self._keys,
+            self._counts,
+            self._row,
+            rows,
+            peek,
         )
         if not inside:
             check.array("state", point, self.low.shape)
@@ -233,15 +272,21 @@ class TableCoder(Coder):
     TableCoder(5 states, 2 actions)
     """
 
-    def __init__(self, sizes: int | Sequence[int], actions: int, *, first: int | Sequence[int] = 0) -> None:
+    def __init__(
+        self, sizes: int | Sequence[int], actions: int, *, first: int | Sequence[int] = 0
+    ) -> None:
         self.sizes = _whole_numbers("sizes", sizes, low=1)
         self.actions = check.integer("actions", actions, low=1)
         firsts = _whole_numbers("first", first)
         self.first = firsts * len(self.sizes) if len(firsts) == 1 else firsts
         if len(self.first) != len(self.sizes):
-            raise ValueError(f"first is {check.brief(first)}; it should have one entry, or one for each of sizes")
+            raise ValueError(
+                f"first is {check.brief(first)}; it should have one entry, or one for each of sizes"
+            )
         size = self.actions
-        for factor in self.sizes:  # a product of very many would take hours, and is refused long before
+        for (
+            factor
+        ) in self.sizes:  # a product of very many would take hours, and is refused long before
             check.room("sizes", sizes, (size := size * factor) * self.actions)
         self.size = size
 
@@ -249,11 +294,17 @@ class TableCoder(Coder):
         """The number of the state, twice."""
         numbers = state if isinstance(state, list | tuple) else np.ravel(state)
         if len(numbers) != len(self.sizes):
-            raise ValueError(f"state is {check.brief(state)}; it should have {len(self.sizes)} whole numbers")
+            raise ValueError(
+                f"state is {check.brief(state)}; it should have {len(self.sizes)} whole numbers"
+            )
         index = 0
         for number, size, first in zip(numbers, self.sizes, self.first, strict=True):
             whole = int(number) if isinstance(number, bool | np.bool_) else number
-            index = index * size + check.integer("state", whole, low=first, high=first + size - 1) - first
+            index = (
+                index * size
+                + check.integer("state", whole, low=first, high=first + size - 1)
+                - first
+            )
         return index, index
 
     def _found(self, point: int, *, peek: bool) -> Rows:

@@ -53,9 +53,20 @@ class ControlGrid(Setting):
 
     def __post_init__(self) -> None:
         for name in ("alphas", "etas"):
-            object.__setattr__(self, name, tuple(check.array(name, getattr(self, name), (None,)).tolist()))
+            object.__setattr__(
+                self, name, tuple(check.array(name, getattr(self, name), (None,)).tolist())
+            )
         first = next(self.cells())
-        for name in ("method", "target", "p", "memory", "sigma", "sigma_noise", "episodes", "max_steps"):
+        for name in (
+            "method",
+            "target",
+            "p",
+            "memory",
+            "sigma",
+            "sigma_noise",
+            "episodes",
+            "max_steps",
+        ):
             object.__setattr__(self, name, getattr(first, name))
 
     def cells(self) -> Iterator[ControlSetting]:
@@ -87,7 +98,9 @@ def control_grid_runs(setting: ControlGrid, runs: int, seed: int, *, first_run: 
     check.instance("setting", setting, ControlGrid)
     results = [run_control(cell, runs, seed, first_run=first_run) for cell in setting.cells()]
     return {
-        "steps_total": np.stack([result.steps.sum(axis=1) for result in results], axis=1).astype(np.int32),
+        "steps_total": np.stack([result.steps.sum(axis=1) for result in results], axis=1).astype(
+            np.int32
+        ),
         "diverged": np.stack([result.diverged for result in results], axis=1),
     }
 

@@ -120,7 +120,9 @@ def _spaces(env: Any) -> tuple[Any, int]:
     names = ("observation_space", "action_space")
     seen, actions = (getattr(env, f"single_{name}", getattr(env, name, None)) for name in names)
     if not isinstance(actions, Discrete) or actions.start != 0:
-        raise ValueError(f"env has actions {check.brief(actions)}; they should be Discrete from 0 on")
+        raise ValueError(
+            f"env has actions {check.brief(actions)}; they should be Discrete from 0 on"
+        )
     return seen, int(actions.n)
 
 
@@ -150,15 +152,21 @@ def tile_coder(
 
     box, actions = _spaces(env)
     if not isinstance(box, Box) or len(box.shape) != 1:
-        raise ValueError(f"env has observations {check.brief(box)}; they should be a Box with one dimension {_FLAT}")
+        raise ValueError(
+            f"env has observations {check.brief(box)}; they should be a Box with one dimension {_FLAT}"
+        )
     corners = []
     for name, given, own in (("low", low, box.low), ("high", high, box.high)):
         corner = check.reals(name, own if given is None else given)
         # Single-precision spaces also write "infinite" as 3.4e38.
         if (np.abs(corner) > 1e30).any():
             if given is not None:
-                raise ValueError(f"{name} is {check.brief(given)}; every entry should be finite, at most 1e30 in size")
-            raise ValueError(f"env has an infinite {name} {check.brief(own)}; {name} should be given, and finite")
+                raise ValueError(
+                    f"{name} is {check.brief(given)}; every entry should be finite, at most 1e30 in size"
+                )
+            raise ValueError(
+                f"env has an infinite {name} {check.brief(own)}; {name} should be given, and finite"
+            )
         corners.append(corner)
     return TileCoder(corners[0], corners[1], actions, **options)
 
@@ -186,15 +194,25 @@ def features_of(env: Any, **options: Any) -> TileCoder | TableCoder:
     if isinstance(space, Box):
         return tile_coder(env, **options)
     if options:
-        raise ValueError(f"options are {', '.join(options)}; features of {check.brief(space)} should have none")
+        raise ValueError(
+            f"options are {', '.join(options)}; features of {check.brief(space)} should have none"
+        )
     if isinstance(space, Discrete):
         return TableCoder(int(space.n), actions, first=int(space.start))
     if isinstance(space, MultiDiscrete):
-        return TableCoder(np.ravel(space.nvec).tolist(), actions, first=np.ravel(space.start).tolist())
+        return TableCoder(
+            np.ravel(space.nvec).tolist(), actions, first=np.ravel(space.start).tolist()
+        )
     if isinstance(space, MultiBinary):
         return TableCoder([2] * int(np.prod(space.shape)), actions)
-    if isinstance(space, Tuple) and len(space) and all(isinstance(part, Discrete) for part in space):
-        return TableCoder([int(part.n) for part in space], actions, first=[int(part.start) for part in space])
+    if (
+        isinstance(space, Tuple)
+        and len(space)
+        and all(isinstance(part, Discrete) for part in space)
+    ):
+        return TableCoder(
+            [int(part.n) for part in space], actions, first=[int(part.start) for part in space]
+        )
     raise ValueError(
         f"env has observations {check.brief(space)}; "
         f"they should be a Box with one dimension or numbers that count {_FLAT}"
@@ -233,7 +251,9 @@ class _Log:
 
 def _able(agent: Any, needed: Sequence[str]) -> None:
     if not all(hasattr(agent, name) for name in needed):
-        raise ValueError(f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has")
+        raise ValueError(
+            f"agent is {check.brief(agent)}; it should have {', '.join(needed)}, as an Agent has"
+        )
 
 
 def play(
@@ -332,12 +352,16 @@ def evaluate(
     check.integer("seed", seed, low=0)
     single(env)
     choose: Callable[[Any], int]
-    rng = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=(seeds.GYM_EXPLORATION,)))
+    rng = np.random.default_rng(
+        np.random.SeedSequence(int(seed), spawn_key=(seeds.GYM_EXPLORATION,))
+    )
     if callable(policy):
         own, top = policy, getattr(getattr(env, "action_space", None), "n", None)
 
         def choose(state: Any) -> int:
-            return check.integer("what policy returns", own(state), low=0, high=None if top is None else int(top) - 1)
+            return check.integer(
+                "what policy returns", own(state), low=0, high=None if top is None else int(top) - 1
+            )
     elif check.choice("policy", policy, POLICIES) == "random":
         count = _spaces(env)[1]
 
@@ -350,7 +374,9 @@ def evaluate(
 
         def choose(state: Any) -> int:
             explore, which = rng.random(2).tolist() if epsilon else (1.0, 0.0)
-            return int(which * len(agent.values(state))) if explore < epsilon else agent.greedy(state)
+            return (
+                int(which * len(agent.values(state))) if explore < epsilon else agent.greedy(state)
+            )
 
     return _played(env, None, choose, episodes, seed, None, None, progress,
                    fitting(env, agent if isinstance(policy, str) else None))  # fmt: skip
@@ -374,10 +400,14 @@ def _played(
     budget, total = planned(episodes, steps, callback)
     log, taken, counts_steps, under_way = _Log(), 0, budget.steps <= budget.episodes, False
     step, advanced, limited = env.step, getattr(learner, "_advance", None), actions < float("inf")
-    coded = isinstance(getattr(learner, "features", None), Coder)  # and a coder refuses a state, at no cost
+    coded = isinstance(
+        getattr(learner, "features", None), Coder
+    )  # and a coder refuses a state, at no cost
     next_state: Any = 0  # none yet
     try:
-        with showing("play", 0, total, progress, "steps" if counts_steps else "episodes") as advance:
+        with showing(
+            "play", 0, total, progress, "steps" if counts_steps else "episodes"
+        ) as advance:
             while not budget.over(len(log.returns), taken):
                 state = kept(first_state(env.reset(seed=None if log.returns else seed)))
                 _hold(env, state, 0.0, log)
@@ -385,11 +415,17 @@ def _played(
                 action, ended, cut = choose(state), False, False
                 while not (ended or cut) and taken < budget.steps:
                     if limited and action >= actions:
-                        raise ValueError(f"features have a row for action {action}; env has actions below {actions}")
+                        raise ValueError(
+                            f"features have a row for action {action}; env has actions below {actions}"
+                        )
                     answer = step(action)
                     try:
                         next_state, reward, ended, cut, _ = answer
-                        if type(reward) is not float or type(ended) is not bool or type(cut) is not bool:
+                        if (
+                            type(reward) is not float
+                            or type(ended) is not bool
+                            or type(cut) is not bool
+                        ):
                             reward, ended, cut = plain(reward, ended, cut)
                     except (TypeError, ValueError):
                         raise not_a_step(answer) from None
@@ -397,11 +433,20 @@ def _played(
                         _hold(env, next_state, reward, log, 1)
                     next_state = kept(next_state)
                     if advanced is not None:
-                        next_action = advanced(state, action, reward, next_state, terminated=bool(ended))
+                        next_action = advanced(
+                            state, action, reward, next_state, terminated=bool(ended)
+                        )
                     else:
                         next_action = choose(next_state)
                         if learner is not None:
-                            learner.learn(state, action, reward, next_state, next_action, terminated=bool(ended))
+                            learner.learn(
+                                state,
+                                action,
+                                reward,
+                                next_state,
+                                next_action,
+                                terminated=bool(ended),
+                            )
                     log.step(reward)
                     taken += 1
                     state, action = next_state, next_action
@@ -445,7 +490,9 @@ def _hold(env: Any, state: Any, reward: float, log: _Log, more: int = 0) -> None
         if not finite(value):
             known = getattr(getattr(env, "spec", None), "id", None) or type(env).__name__
             where = f"in episode {len(log.returns)} (from 0), after {log.length + more} steps"
-            raise ValueError(f"env {known} returned the {name} {check.brief(value)} {where}; it should be finite")
+            raise ValueError(
+                f"env {known} returned the {name} {check.brief(value)} {where}; it should be finite"
+            )
 
 
 @dataclass(frozen=True)
@@ -502,7 +549,9 @@ class GymSetting(Setting):
         for name in ("low", "high"):
             corner = getattr(self, name)
             if not isinstance(corner, list | tuple):
-                raise ValueError(f"{name} is {check.brief(corner)}; it should be a tuple of numbers, or empty")
+                raise ValueError(
+                    f"{name} is {check.brief(corner)}; it should be a tuple of numbers, or empty"
+                )
             object.__setattr__(self, name, tuple(check.scalar(name, number) for number in corner))
         checked: dict[str, Any] = {
             "alpha": check.scalar("alpha", self.alpha, low=0.0, open_low=True),
@@ -532,7 +581,9 @@ def _texts(value: Any) -> Iterator[str]:
     """The texts in what JSON holds: an environment that stands for another takes that one's name as an option."""
     if isinstance(value, str):
         yield value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for part in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from _texts(part)
 
 
@@ -542,13 +593,20 @@ def _made(setting: GymSetting) -> Any:
         import gymnasium
 
     try:
-        return gymnasium.make(setting.env, max_episode_steps=setting.max_steps, **json.loads(setting.options))
+        return gymnasium.make(
+            setting.env, max_episode_steps=setting.max_steps, **json.loads(setting.options)
+        )
     except (gymnasium.error.Error, TypeError) as error:
-        raise ValueError(f"env is {setting.env!r}, and options {setting.options}; Gymnasium says: {error}") from error
+        raise ValueError(
+            f"env is {setting.env!r}, and options {setting.options}; Gymnasium says: {error}"
+        ) from error
 
 
 def _coder(env: Any, setting: GymSetting) -> TileCoder | TableCoder:
-    if len(getattr(env.observation_space, "shape", None) or ()) != 1 or env.observation_space.dtype.kind != "f":
+    if (
+        len(getattr(env.observation_space, "shape", None) or ()) != 1
+        or env.observation_space.dtype.kind != "f"
+    ):
         return features_of(env)
     names = ("tiles_per_side", "tilings", "size")
     corners = {name: getattr(setting, name) or None for name in ("low", "high")}
@@ -573,7 +631,13 @@ def gym_runs(setting: GymSetting, runs: int, seed: int, *, first_run: int) -> Ar
     runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
     first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, runs * setting.episodes)
-    kept: dict[str, list[Any]] = {"returns": [], "lengths": [], "truncated": [], "theta_norm": [], "diverged": []}
+    kept: dict[str, list[Any]] = {
+        "returns": [],
+        "lengths": [],
+        "truncated": [],
+        "theta_norm": [],
+        "diverged": [],
+    }
     for run in range(first_run, first_run + runs):
         env = _made(setting)
         coder = _coder(env, setting)

@@ -33,7 +33,9 @@ Coder = Callable[[Sequence[float], int], list[int]]
 def features(setting: ControlSetting, coder: Coder, position: float, velocity: float) -> Vector:
     """Features of all actions in a state, shape (actions, p)."""
     active = [coder(scaled(position, velocity), a) for a in range(car.ACTIONS)]
-    return np.array([np.bincount(indices, minlength=setting.p) for indices in active], dtype=np.float64)
+    return np.array(
+        [np.bincount(indices, minlength=setting.p) for indices in active], dtype=np.float64
+    )
 
 
 def greedy_action(values: Vector, ties: Words | None = None) -> int:
@@ -63,7 +65,9 @@ def behave(setting: ControlSetting, greedy: int, stream: Words) -> int:
     u = uniform(stream)
     if u >= setting.epsilon:
         return greedy
-    return int(np.searchsorted([setting.epsilon / 3.0, 2.0 * (setting.epsilon / 3.0)], u, side="right"))
+    return int(
+        np.searchsorted([setting.epsilon / 3.0, 2.0 * (setting.epsilon / 3.0)], u, side="right")
+    )
 
 
 def one_run(
@@ -83,7 +87,11 @@ def one_run(
     coder = make_coder(setting.memory, setting.p, setting.tilings, seed=seed, run=run)
     constants = {"lam": setting.lam, "gamma": setting.gamma, "alpha": setting.alpha}
     beta = setting.eta * setting.alpha
-    theta, omega, nothing = first_weights(setting, seed, run), np.zeros(setting.p), np.zeros(setting.p)
+    theta, omega, nothing = (
+        first_weights(setting, seed, run),
+        np.zeros(setting.p),
+        np.zeros(setting.p),
+    )
     v_lagged = np.zeros((setting.p, setting.p)) if setting.v == "lagged" else None
     steps = np.full(setting.episodes, -setting.max_steps, dtype=np.int32)
     schedule, mean = setting.schedule, setting.sigma
@@ -111,10 +119,19 @@ def one_run(
                 rho_next = 1.0 / (1.0 - 2.0 * setting.epsilon / 3.0) if action == greedy else 0.0
             seen = (phi, reward, phi_next, expected)
             if setting.method == "semi-gradient":
-                theta, trace, delta = semi_gradient_step(theta, trace, *seen, sigma=sigma, **constants)
+                theta, trace, delta = semi_gradient_step(
+                    theta, trace, *seen, sigma=sigma, **constants
+                )
             elif setting.method == "corrected":
                 theta, omega, trace, delta = corrected_gq_step(
-                    theta, omega, trace, *seen, rho_next=rho_next, sigma=sigma, beta=beta, **constants
+                    theta,
+                    omega,
+                    trace,
+                    *seen,
+                    rho_next=rho_next,
+                    sigma=sigma,
+                    beta=beta,
+                    **constants,
                 )
             elif v_lagged is None:
                 theta, omega, trace, delta = gq_step(

@@ -100,8 +100,15 @@ class ControlResult(ByValue):
 
     def _repr_html_(self) -> str:
         runs, episodes = self.steps.shape
-        rows = [("runs", runs), ("episodes of each", episodes), *told_mean("mean steps per episode", self.score)]
-        rows += [("capped episodes", int(self.capped.sum())), ("diverged runs", int(self.diverged.sum()))]
+        rows = [
+            ("runs", runs),
+            ("episodes of each", episodes),
+            *told_mean("mean steps per episode", self.score),
+        ]
+        rows += [
+            ("capped episodes", int(self.capped.sum())),
+            ("diverged runs", int(self.diverged.sum())),
+        ]
         return html_table("ControlResult", rows)
 
 
@@ -167,11 +174,16 @@ def run_control(
         if kept is not None:
             kept[0, i], kept[1, i] = theta, omega
     theta_kept, omega_kept = (None, None) if kept is None else (kept[0], kept[1])
-    return ControlResult(setting, int(seed), int(first_run), signed_steps, diverged, checksum, theta_kept, omega_kept)
+    return ControlResult(
+        setting, int(seed), int(first_run), signed_steps, diverged, checksum, theta_kept, omega_kept
+    )
 
 
 def _checksum(
-    signed: NDArray[np.int32], diverged: bool, theta: NDArray[np.float64], omega: NDArray[np.float64]
+    signed: NDArray[np.int32],
+    diverged: bool,
+    theta: NDArray[np.float64],
+    omega: NDArray[np.float64],
 ) -> int:
     digest = hashlib.sha256()
     digest.update(signed.astype("<i4").tobytes())

@@ -53,7 +53,9 @@ class Anneal:
     def __post_init__(self) -> None:
         positive = check.choice("shape", self.shape, SHAPES) == "geometric"
         for name in ("first", "last"):
-            object.__setattr__(self, name, check.scalar(name, getattr(self, name), low=0.0, open_low=positive))
+            object.__setattr__(
+                self, name, check.scalar(name, getattr(self, name), low=0.0, open_low=positive)
+            )
         object.__setattr__(self, "over", check.integer("over", self.over, low=1))
         check.choice("by", self.by, CLOCKS)
 

@@ -132,7 +132,9 @@ class ControlSetting(SigmaFields, Setting):
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
-        name = {"gradient": "GQ", "semi-gradient": "semi-gradient Q", "corrected": "corrected GQ"}[self.method]
+        name = {"gradient": "GQ", "semi-gradient": "semi-gradient Q", "corrected": "corrected GQ"}[
+            self.method
+        ]
         noise = f"~N({self.sigma:g}, {self.sigma_noise:g}^2) per {self.sigma_drawn}"
         sigma = noise + ", clipped" * self.sigma_clipped if self.sigma_noise else f"={self.sigma:g}"
         decay = f", sigma *= {self.sigma_decay:g} per episode" if self.sigma_decay != 1.0 else ""
@@ -140,7 +142,9 @@ class ControlSetting(SigmaFields, Setting):
         opening = [f"ties {self.ties}"] * (self.ties != "first")
         opening += [f"from {self.start}"] * (self.start != "valley")
         if self.theta0 or self.theta0_noise:
-            opening.append(f"theta0={self.theta0:g}" + f"~{self.theta0_noise:g}" * (self.theta0_noise > 0.0))
+            opening.append(
+                f"theta0={self.theta0:g}" + f"~{self.theta0_noise:g}" * (self.theta0_noise > 0.0)
+            )
         return (
             f"{name}(sigma{sigma}, lam={self.lam:g}){decay}{lagged}, gamma={self.gamma:g}, alpha={self.alpha:g}, "
             f"eta={self.eta:g}, {self.target} target, epsilon={self.epsilon:g}, p={self.p} ({self.memory}), "

@@ -40,7 +40,14 @@ from numpy.typing import NDArray
 
 from gqlib import _validate as check
 from gqlib import rltoolkit
-from gqlib.control.setting import FIXED_MEMORIES, LARGEST_MEMORY, MEMORIES, MOST_TILINGS, FixedMemory, Memory
+from gqlib.control.setting import (
+    FIXED_MEMORIES,
+    LARGEST_MEMORY,
+    MEMORIES,
+    MOST_TILINGS,
+    FixedMemory,
+    Memory,
+)
 from gqlib.domains import mountain_car as car
 from gqlib.fast._lines import LINE, zeros_in_lines
 from gqlib.seeds import HASH, generator
@@ -50,7 +57,9 @@ __all__ = ["MEMORIES", "TileTable", "make_coder", "make_memory", "scaled", "tile
 
 TILES_PER_SIDE = 8
 ROW_ALIGNMENT = LINE // 2  # entries of 2 bytes in a cache line
-ROW_OF_WEIGHTS = 4  # numbers side by side for each place: T, E, W and a mark (`gqlib.fast._lowered`)
+ROW_OF_WEIGHTS = (
+    4  # numbers side by side for each place: T, E, W and a mark (`gqlib.fast._lowered`)
+)
 SALTS = 2**31  # different salts
 KEPT_TABLES = 64  # of runs; a task has ten runs at a time, and goes through all settings with them
 TUPLE_HASH = 7081850399381545063  # of (0, -3, 2, 1), on machines that hash tiles as tiles3 does
@@ -118,7 +127,10 @@ class TileTable:
         """Tile indices of a state and action, as :func:`gqlib.tiles3.tiles` returns them."""
         action = check.integer("action", action, low=0, high=car.ACTIONS - 1)
         row = self.rows[self.cell(position, velocity)]
-        return [int(self.used[place]) for place in row[action * self.tilings : (action + 1) * self.tilings]]
+        return [
+            int(self.used[place])
+            for place in row[action * self.tilings : (action + 1) * self.tilings]
+        ]
 
     @cached_property
     def offsets(self) -> NDArray[np.uint16]:
@@ -170,7 +182,9 @@ def _fill_order(tilings: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @lru_cache(maxsize=8)
-def _coordinates(tilings: int, older: bool = False) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+def _coordinates(
+    tilings: int, older: bool = False
+) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
     """All tiles in the order of filling, and for (cell, action, tiling) the number of its tile in that order.
 
     Tiles are named as by tiles3, or as by the older coder, which counts and shifts differently.
@@ -243,10 +257,14 @@ def make_coder(
         salt = int(drawn.integers(SALTS))
         return lambda state, action: tiles(p, tilings, state, [action, salt])
     numbers = rltoolkit.random_table(drawn)
-    return lambda state, action: rltoolkit.get_tiles(tilings, state, [action], size=p, table=numbers)
+    return lambda state, action: rltoolkit.get_tiles(
+        tilings, state, [action], size=p, table=numbers
+    )
 
 
-def tile_table(p: int, tilings: int = 8, memory: Memory = "int", *, seed: int = 0, run: int = 0) -> TileTable:
+def tile_table(
+    p: int, tilings: int = 8, memory: Memory = "int", *, seed: int = 0, run: int = 0
+) -> TileTable:
     """Look-up table of the car's state box.
 
     Parameters
@@ -276,7 +294,11 @@ def tile_table(p: int, tilings: int = 8, memory: Memory = "int", *, seed: int = 
     tilings = check.integer("tilings", tilings, low=1, high=MOST_TILINGS)
     seed, run = check.integer("seed", seed, low=0), check.integer("run", run, low=0)
     kind = check.choice("memory", memory, MEMORIES)
-    return _tile_table(p, tilings, kind) if kind in FIXED_MEMORIES else _drawn_table(p, tilings, kind, seed, run)
+    return (
+        _tile_table(p, tilings, kind)
+        if kind in FIXED_MEMORIES
+        else _drawn_table(p, tilings, kind, seed, run)
+    )
 
 
 @lru_cache(maxsize=16)
@@ -310,7 +332,9 @@ def _need_tuple_hash() -> None:
         raise RuntimeError("tile indices need the tuple hash of 64-bit CPython 3.8 or later")
 
 
-def _table_of(index: NDArray[np.int64], number: NDArray[np.int64], p: int, tilings: int) -> TileTable:
+def _table_of(
+    index: NDArray[np.int64], number: NDArray[np.int64], p: int, tilings: int
+) -> TileTable:
     """The table, given the index of each tile and the numbers of the tiles of each cell."""
     used = np.array(list(dict.fromkeys(index.tolist())))
     place = np.empty(p, dtype=np.int64)

@@ -60,8 +60,14 @@ def play_side_by_side(
 
     check.instance("envs", envs, VectorEnv)
     count = envs.num_envs
-    if not isinstance(agents, Sequence) or len(agents) != count or len(set(map(id, agents))) != count:
-        raise ValueError(f"agents is {check.brief(agents)}; it should hold {count} different agents")
+    if (
+        not isinstance(agents, Sequence)
+        or len(agents) != count
+        or len(set(map(id, agents))) != count
+    ):
+        raise ValueError(
+            f"agents is {check.brief(agents)}; it should hold {count} different agents"
+        )
     for agent in agents:
         _able(agent, ("act", "learn", "end_episode", "greedy"))
         fitting(envs, agent)
@@ -69,11 +75,16 @@ def play_side_by_side(
     check.room("episodes", episodes, episodes)
     mode = envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
     if mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
-        raise ValueError(f"envs has autoreset mode {mode}; it should start episodes in the next step or the same")
+        raise ValueError(
+            f"envs has autoreset mode {mode}; it should start episodes in the next step or the same"
+        )
     choose = [agent.act if check.flag("learn", learn) else agent.greedy for agent in agents]
     logs = [_Log() for _ in agents]
     states = [kept(state) for state in iterate(envs.observation_space, envs.reset(seed=seed)[0])]
-    actions, begins = [act(state) for act, state in zip(choose, states, strict=True)], [False] * count
+    actions, begins = (
+        [act(state) for act, state in zip(choose, states, strict=True)],
+        [False] * count,
+    )
     lost: dict[int, Diverged] = {}
 
     def busy(i: int) -> bool:
@@ -93,13 +104,24 @@ def play_side_by_side(
                 if begins[i]:  # the step that only started an episode
                     states[i], actions[i], begins[i] = state, choose[i](state), False
                     continue
-                reached = info["final_obs"][i] if over and mode is AutoresetMode.SAME_STEP else state
-                if reached is not state:  # the state in which an episode ended, of which `seen` has nothing
+                reached = (
+                    info["final_obs"][i] if over and mode is AutoresetMode.SAME_STEP else state
+                )
+                if (
+                    reached is not state
+                ):  # the state in which an episode ended, of which `seen` has nothing
                     _hold(envs, reached, 0.0, log, 1)
                 action, reward = choose[i](reached), float(rewards[i])
                 if learn:
                     try:
-                        agent.learn(states[i], actions[i], reward, reached, action, terminated=bool(ended[i]))
+                        agent.learn(
+                            states[i],
+                            actions[i],
+                            reward,
+                            reached,
+                            action,
+                            terminated=bool(ended[i]),
+                        )
                     except Diverged as error:
                         lost[i] = error
                         agent.end_episode()

@@ -31,7 +31,11 @@ CENTRE_WEIGHT_0 = 10.0
 
 
 def baird_star(
-    *, features: Features = "printed", states: int = 7, reading: SigmaReading = "literal", gamma: float = 0.99
+    *,
+    features: Features = "printed",
+    states: int = 7,
+    reading: SigmaReading = "literal",
+    gamma: float = 0.99,
 ) -> FiniteDomain:
     """Baird's star as exact matrices and as a sampler.
 

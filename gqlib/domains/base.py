@@ -78,7 +78,9 @@ class Domain(ByValue):
     def __post_init__(self) -> None:
         check.instance("name", self.name, str)
         check.instance("problem", self.problem, LinearPrediction)
-        object.__setattr__(self, "theta0", check.frozen(check.array("theta0", self.theta0, (self.problem.d,))))
+        object.__setattr__(
+            self, "theta0", check.frozen(check.array("theta0", self.theta0, (self.problem.d,)))
+        )
         check.takes("sampler", self.sampler, "steps", "rng")
 
     def trajectory(self, steps: int, rng: np.random.Generator) -> Trajectory:
@@ -106,18 +108,35 @@ def _check_path(path: Trajectory, steps: int, d: int) -> None:
     """Refuse what a sampler must not return: what is no number there would pass for a learner that diverges."""
     if not isinstance(path, Trajectory):
         raise ValueError(f"sampler returned {check.brief(path)}; it should return a Trajectory")
-    shapes = {"phi": (steps, d), "phi_next": (steps, d), "phi_next_expected": (steps, d), "reward": (steps,)}
+    shapes = {
+        "phi": (steps, d),
+        "phi_next": (steps, d),
+        "phi_next_expected": (steps, d),
+        "reward": (steps,),
+    }
     for name, shape in shapes.items():
         given = getattr(path, name)
         if not isinstance(given, np.ndarray) or given.dtype != np.float64 or given.shape != shape:
-            raise ValueError(f"sampler returned {name} {check.brief(given)}; it should be float64 of shape {shape}")
+            raise ValueError(
+                f"sampler returned {name} {check.brief(given)}; it should be float64 of shape {shape}"
+            )
         if not np.isfinite(given).all():
-            raise ValueError(f"sampler returned {name} with an entry that is not finite; every entry should be")
-    if not isinstance(path.ends, np.ndarray) or path.ends.dtype != np.bool_ or path.ends.shape != (steps,):
-        raise ValueError(f"sampler returned ends {check.brief(path.ends)}; it should be bool of shape ({steps},)")
+            raise ValueError(
+                f"sampler returned {name} with an entry that is not finite; every entry should be"
+            )
+    if (
+        not isinstance(path.ends, np.ndarray)
+        or path.ends.dtype != np.bool_
+        or path.ends.shape != (steps,)
+    ):
+        raise ValueError(
+            f"sampler returned ends {check.brief(path.ends)}; it should be bool of shape ({steps},)"
+        )
 
 
-def sample_chain(chain: Array, start: Array, steps: int, rng: np.random.Generator) -> np.typing.NDArray[np.intp]:
+def sample_chain(
+    chain: Array, start: Array, steps: int, rng: np.random.Generator
+) -> np.typing.NDArray[np.intp]:
     """`steps` + 1 indices of a finite chain with restarts: where a row falls short of one, `start` is drawn afresh.
 
     Two uniform numbers are drawn per step, so that the path depends on the generator alone.
@@ -138,6 +157,10 @@ def sample_chain(chain: Array, start: Array, steps: int, rng: np.random.Generato
         index = int(np.searchsorted(cumulative[path[k]], draws[k + 1, 0], side="right"))
         if index >= n:  # the missing mass, or rounding in a row that sums to one
             short = cumulative[path[k], -1] < 1.0 - check.PROBABILITY_TOLERANCE
-            index = int(np.searchsorted(begin, draws[k + 1, 1] * begin[-1], side="right")) if short else n - 1
+            index = (
+                int(np.searchsorted(begin, draws[k + 1, 1] * begin[-1], side="right"))
+                if short
+                else n - 1
+            )
         path[k + 1] = min(index, n - 1)
     return path

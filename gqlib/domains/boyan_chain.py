@@ -98,7 +98,9 @@ def boyan_chain(
     terminal_features = check.choice("terminal_features", terminal_features, TERMINAL_FEATURES)
     if episode_steps is not None:
         if end != "absorb":
-            raise ValueError(f"episode_steps is {episode_steps!r}; it should be None unless end is 'absorb'")
+            raise ValueError(
+                f"episode_steps is {episode_steps!r}; it should be None unless end is 'absorb'"
+            )
         episode_steps = check.integer("episode_steps", episode_steps, low=1)
         check.room("episode_steps", episode_steps, (n * (episode_steps + 1)) ** 2)
     transitions = np.zeros((n, 1, n))

@@ -37,7 +37,12 @@ _K = 4.0 * CART_MASS - POLE_MASS
 F = np.array(
     [
         [1.0, TIME_STEP, 0.0, 0.0],
-        [TIME_STEP * 3 * (CART_MASS + POLE_MASS) / _K / LENGTH, 1 + TIME_STEP * 3 * FRICTION / _K, 0.0, 0.0],
+        [
+            TIME_STEP * 3 * (CART_MASS + POLE_MASS) / _K / LENGTH,
+            1 + TIME_STEP * 3 * FRICTION / _K,
+            0.0,
+            0.0,
+        ],
         [0.0, 0.0, 1.0, TIME_STEP],
         [TIME_STEP * 3 * POLE_MASS * GRAVITY / _K, -4 * FRICTION / _K, 0.0, 1.0],
     ]
@@ -62,7 +67,9 @@ PAIRS = tuple((i, j) for i in range(4) for j in range(i, 4))
 WARM_UP = 400  # S has spectral radius 0.945: after 400 steps the start is forgotten to ten digits
 # ln 2, and the same in two parts, the first with few bits, so that multiples of it are exact (Cody and Waite).
 _LN2, _LN2_HIGH, _LN2_LOW = 0.6931471805599453, 0.693145751953125, 1.4286068203094172e-06
-_SCALE_DIGITS = 6  # scales are rounded, so that walks do not depend on the last bits of a Lyapunov solver
+_SCALE_DIGITS = (
+    6  # scales are rounded, so that walks do not depend on the last bits of a Lyapunov solver
+)
 
 
 def riccati_gain(gamma: float) -> Array:
@@ -77,8 +84,12 @@ def riccati_gain(gamma: float) -> Array:
 
     gamma = check.scalar("gamma", gamma, low=SMALLEST_GAMMA, high=1.0, open_high=True)
     root, column = sqrt(gamma), G[:, None]
-    cost = solve_discrete_are(root * F, root * column, np.diag(STATE_COST), np.array([[ACTION_COST]]))
-    gain = -np.linalg.solve(ACTION_COST + gamma * column.T @ cost @ column, gamma * column.T @ cost @ F)
+    cost = solve_discrete_are(
+        root * F, root * column, np.diag(STATE_COST), np.array([[ACTION_COST]])
+    )
+    gain = -np.linalg.solve(
+        ACTION_COST + gamma * column.T @ cost @ column, gamma * column.T @ cost @ F
+    )
     return np.asarray(gain[0])
 
 
@@ -113,8 +124,18 @@ class Walker(ByValue):
             s = states[k]
             means[k] = loop[:, 0] * s[0] + loop[:, 1] * s[1] + loop[:, 2] * s[2] + loop[:, 3] * s[3]
             noise = self.action_deviation * z
-            action = self.gain[0] * s[0] + self.gain[1] * s[1] + self.gain[2] * s[2] + self.gain[3] * s[3] + noise
-            cost = STATE_COST[0] * s[0] * s[0] + STATE_COST[2] * s[2] * s[2] + ACTION_COST * action * action
+            action = (
+                self.gain[0] * s[0]
+                + self.gain[1] * s[1]
+                + self.gain[2] * s[2]
+                + self.gain[3] * s[3]
+                + noise
+            )
+            cost = (
+                STATE_COST[0] * s[0] * s[0]
+                + STATE_COST[2] * s[2] * s[2]
+                + ACTION_COST * action * action
+            )
             rewards[k] = -cost
             states[k + 1] = means[k] + G * noise
             states[k + 1, 3] += NOISE_DEVIATION * w
@@ -134,7 +155,9 @@ class Walker(ByValue):
             phi=phi[:-1],
             reward=rewards,
             phi_next=phi[1:],
-            phi_next_expected=self.features(means * means + self.spread) if self.expected else phi[1:],
+            phi_next_expected=self.features(means * means + self.spread)
+            if self.expected
+            else phi[1:],
             ends=np.zeros(len(rewards), dtype=bool),
             rho=self.ratio[0] * exp_of_negative(-self.ratio[1] * z * z),
         )
@@ -247,7 +270,10 @@ def cart_pole(
     [-1.017, -911.674, 13.068, -14.829, -8.089]
     """
     features = check.choice("features", features, FEATURES)
-    policy, reading = check.choice("policy", policy, POLICIES), check.choice("reading", reading, CART_READINGS)
+    policy, reading = (
+        check.choice("policy", policy, POLICIES),
+        check.choice("reading", reading, CART_READINGS),
+    )
     start = check.choice("start", start, get_args(Start))
     gamma = check.scalar("gamma", gamma, low=SMALLEST_GAMMA, high=1.0, open_high=True)
     gain = np.array(PUBLIC_GAIN) if gamma == PUBLIC_GAMMA else riccati_gain(gamma)
@@ -268,11 +294,15 @@ def cart_pole(
         p_trace=p_mu,
         rewards_pi=None,
     )
-    truth: Array = np.asarray(np.linalg.solve(np.eye(len(p_mu)) - gamma * p_target, _reward(gain, target)))
+    truth: Array = np.asarray(
+        np.linalg.solve(np.eye(len(p_mu)) - gamma * p_target, _reward(gain, target))
+    )
     walker = Walker(
         gain=check.frozen(gain),
         action_deviation=sqrt(behaviour),
-        ratio=(sqrt(behaviour / target), 0.5 * (behaviour / target - 1.0)) if target else (1.0, 0.0),
+        ratio=(sqrt(behaviour / target), 0.5 * (behaviour / target - 1.0))
+        if target
+        else (1.0, 0.0),
         scale=check.frozen(scale),
         spread=check.frozen(np.diag(step_pi).copy()),
         expected=reading == "expected",
@@ -290,7 +320,9 @@ def _features(features: Features, stationary: Array) -> tuple[Array, Array]:
     scale = np.ones(len(columns))
     if features == "public":
         # The variance of s_i² is 2Σ_ii²; the public code estimates its root from samples.
-        scale = np.array([float(f"{sqrt(2.0) * stationary[i, i]:.{_SCALE_DIGITS}g}") for i in range(4)])
+        scale = np.array(
+            [float(f"{sqrt(2.0) * stationary[i, i]:.{_SCALE_DIGITS}g}") for i in range(4)]
+        )
     phi = np.zeros((len(PAIRS) + 1, len(columns)))
     phi[columns, np.arange(len(columns))] = 1.0 / scale
     return phi, scale

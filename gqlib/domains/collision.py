@@ -76,4 +76,14 @@ def collision(features: ArrayLike | None = None) -> FiniteDomain:
     start = np.where(np.arange(STATES + 1) < STARTS, 1.0 / STARTS, 0.0)
     mdp = FiniteMDP(moves, rewards, GAMMA, terminal=(STATES,))
     chain = Chain(mdp.transitions, mu, start=start, ends_on=mdp.is_terminal)
-    return build("collision", chain, pi, phi, mdp.rewards, GAMMA, np.zeros(phi.shape[1]), "literal", partial(mdp.q, pi))
+    return build(
+        "collision",
+        chain,
+        pi,
+        phi,
+        mdp.rewards,
+        GAMMA,
+        np.zeros(phi.shape[1]),
+        "literal",
+        partial(mdp.q, pi),
+    )

@@ -67,8 +67,14 @@ class Episode(ByValue):
         for name in ("states", "actions"):
             given = getattr(self, name)
             values = check.array(name, given, (len(rewards) + 1,), largest=LARGEST_INDEX)
-            if np.asarray(given).dtype == np.bool_ or (values < 0).any() or (values != np.floor(values)).any():
-                raise ValueError(f"{name} is {check.brief(given)}; it should hold whole numbers from 0")
+            if (
+                np.asarray(given).dtype == np.bool_
+                or (values < 0).any()
+                or (values != np.floor(values)).any()
+            ):
+                raise ValueError(
+                    f"{name} is {check.brief(given)}; it should hold whole numbers from 0"
+                )
             indices = values.astype(np.intp)
             indices.setflags(write=False)
             object.__setattr__(self, name, indices)
@@ -93,12 +99,19 @@ def _start_law(mdp: FiniteMDP, start: ArrayLike) -> Array:
     """Where episodes start, (S,): never in a terminal state, which nothing leads out of."""
     law = check.distributions("start", start, (mdp.n_states,))
     if law[mdp.is_terminal].any():
-        raise ValueError(f"start is {check.brief(start)}; it should give no weight to a terminal state")
+        raise ValueError(
+            f"start is {check.brief(start)}; it should give no weight to a terminal state"
+        )
     return law
 
 
 def sample_episode(
-    mdp: FiniteMDP, policy: ArrayLike, start: ArrayLike, rng: np.random.Generator, *, max_steps: int = 100_000
+    mdp: FiniteMDP,
+    policy: ArrayLike,
+    start: ArrayLike,
+    rng: np.random.Generator,
+    *,
+    max_steps: int = 100_000,
 ) -> Episode:
     """Follow a policy from a start state drawn from `start` until a terminal state, or for `max_steps` steps.
 
@@ -154,7 +167,9 @@ class TabularTask(ByValue):
         check.instance("mdp", self.mdp, FiniteMDP)
         object.__setattr__(self, "start", check.frozen(_start_law(self.mdp, self.start)))
 
-    def episode(self, policy: ArrayLike, rng: np.random.Generator, *, max_steps: int = 100_000) -> Episode:
+    def episode(
+        self, policy: ArrayLike, rng: np.random.Generator, *, max_steps: int = 100_000
+    ) -> Episode:
         """An episode under `policy`; every random number comes from `rng`."""
         return sample_episode(self.mdp, policy, self.start, rng, max_steps=max_steps)
 

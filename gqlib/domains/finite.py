@@ -172,7 +172,9 @@ class Tables(ByValue):
             phi=self.phi[here],
             reward=self.rewards[here],
             phi_next=self.phi[path.arrivals, path.next_actions],
-            phi_next_expected=self.expected[here] if self.expected.ndim == 3 else self.expected[path.arrivals],
+            phi_next_expected=self.expected[here]
+            if self.expected.ndim == 3
+            else self.expected[path.arrivals],
             ends=path.ends,
             rho=self.rho[here],
             states=path.states,
@@ -243,7 +245,8 @@ def _problem(
     if reading in ON_PAIRS:
         size = n_states * n_actions
         p_mu, p_pi = (
-            (chain.transitions[:, :, :, None] * policy).reshape(size, size) for policy in (chain.mu, pi)
+            (chain.transitions[:, :, :, None] * policy).reshape(size, size)
+            for policy in (chain.mu, pi)
         )
         rows = features
         if reading == "stacked":
@@ -253,7 +256,12 @@ def _problem(
     else:
         p_mu = _state_chain(chain, chain.mu)
         p_pi = _state_chain(chain, pi) if reading == "expected" else p_mu
-        rows, start, reward, ends = features, chain.start, (chain.mu * rewards).sum(axis=1), chain.ends_on
+        rows, start, reward, ends = (
+            features,
+            chain.start,
+            (chain.mu * rewards).sum(axis=1),
+            chain.ends_on,
+        )
     p_trace = p_mu
     if ends.any():
         p_trace = np.where(ends, 0.0, p_mu)
@@ -344,5 +352,7 @@ def _truth(values: Callable[[], Array], pi: Array, reading: Reading, horizon: in
     return np.asarray(np.tile(per_index, horizon + 1))
 
 
-def _sample(chain: Chain, tables: Tables, steps: int, rng: np.random.Generator) -> WeightedTrajectory:
+def _sample(
+    chain: Chain, tables: Tables, steps: int, rng: np.random.Generator
+) -> WeightedTrajectory:
     return tables.trajectory(chain.walk(rng.random((steps + 1, 3))))

@@ -51,7 +51,9 @@ def windy_gridworld(astray: float = 0.1, gamma: float = 1.0) -> TabularTask:
         for action, move in enumerate(MOVES):
             transitions[state, action, _land(row, column, move)] += 1.0 - astray
             for elsewhere in NEIGHBOURS:
-                transitions[state, action, _land(row, column, elsewhere)] += astray / len(NEIGHBOURS)
+                transitions[state, action, _land(row, column, elsewhere)] += astray / len(
+                    NEIGHBOURS
+                )
     goal, start = GOAL[0] * COLUMNS + GOAL[1], np.zeros(ROWS * COLUMNS)
     start[START[0] * COLUMNS + START[1]] = 1.0
     rewards = np.full(transitions.shape[:2], -1.0)

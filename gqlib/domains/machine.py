@@ -103,6 +103,10 @@ def machine(gamma: float = GAMMA, features: Features = "table") -> Domain:
     [[1.0, 0.0, 0.5], [1.0, 1.0, 0.0]]
     """
     kind = check.choice("features", features, FEATURES)
-    three = [[1.0, action, WEAR[state] * (1.0 - action)] for state in range(3) for action in (RUN, REPAIR)]
+    three = [
+        [1.0, action, WEAR[state] * (1.0 - action)]
+        for state in range(3)
+        for action in (RUN, REPAIR)
+    ]
     phi = np.eye(6) if kind == "table" else np.array(three)
     return replace(domain_on_pairs(machine_mdp(gamma), CREW, PLAN, phi), name=f"machine ({kind})")

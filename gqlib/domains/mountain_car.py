@@ -133,7 +133,9 @@ def anywhere(u: float, w: float) -> tuple[float, float]:
     >>> anywhere(0.0, 0.5)
     (-1.2, 0.0)
     """
-    return POSITION_MIN + (GOAL - POSITION_MIN) * u, -VELOCITY_MAX + (VELOCITY_MAX + VELOCITY_MAX) * w
+    return POSITION_MIN + (GOAL - POSITION_MIN) * u, -VELOCITY_MAX + (
+        VELOCITY_MAX + VELOCITY_MAX
+    ) * w
 
 
 def reset(rng: np.random.Generator) -> tuple[float, float]:

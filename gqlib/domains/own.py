@@ -71,23 +71,37 @@ def own_domain(
     behaviour, target = mdp.policy(mu, "mu"), mdp.policy(pi, "pi")
     alive = ~mdp.is_terminal
     if (target[alive] > 0.0)[behaviour[alive] == 0.0].any():
-        raise ValueError("mu never takes an action that pi takes; it should, in every state that is not terminal")
+        raise ValueError(
+            "mu never takes an action that pi takes; it should, in every state that is not terminal"
+        )
     rows = mdp.n_states * mdp.n_actions if reading == "pairs" else mdp.n_states
     phi = check.array("features", features, (rows, None))
     phi[np.repeat(mdp.is_terminal, rows // mdp.n_states)] = 0.0
     moves = np.array(mdp.transitions)
-    moves[mdp.is_terminal] = np.eye(mdp.n_states)[mdp.is_terminal][:, None, :]  # never left, and never used
+    moves[mdp.is_terminal] = np.eye(mdp.n_states)[mdp.is_terminal][
+        :, None, :
+    ]  # never left, and never used
     if start is None:
         if mdp.terminal:
-            raise ValueError("start is None; where there are terminal states it should say where episodes start")
+            raise ValueError(
+                "start is None; where there are terminal states it should say where episodes start"
+            )
         law = stationary_distribution(mdp.state_chain(behaviour))
     else:
         law = check.distributions("start", start, (mdp.n_states,))
         if law[mdp.is_terminal].any():
-            raise ValueError(f"start is {check.brief(start)}; it should give no weight to a terminal state")
-    if mdp.terminal and not leaves_surely(mdp.surviving_state_chain(behaviour)[np.ix_(alive, alive)]):
+            raise ValueError(
+                f"start is {check.brief(start)}; it should give no weight to a terminal state"
+            )
+    if mdp.terminal and not leaves_surely(
+        mdp.surviving_state_chain(behaviour)[np.ix_(alive, alive)]
+    ):
         raise ValueError("mu does not reach a terminal state surely; it should, from every state")
-    first = np.zeros(phi.shape[1]) if theta0 is None else check.array("theta0", theta0, (phi.shape[1],))
+    first = (
+        np.zeros(phi.shape[1]) if theta0 is None else check.array("theta0", theta0, (phi.shape[1],))
+    )
     chain = Chain(moves, behaviour, law, np.array(mdp.is_terminal))
     rewards = np.where(mdp.is_terminal[:, None], 0.0, mdp.rewards)
-    return assemble(name, chain, target, phi, rewards, mdp.gamma, first, reading, partial(mdp.q, target))
+    return assemble(
+        name, chain, target, phi, rewards, mdp.gamma, first, reading, partial(mdp.q, target)
+    )

@@ -41,7 +41,10 @@ def random_policy(
     >>> random_policy(np.random.default_rng(0), 3, 2).sum(axis=1).round(12).tolist()
     [1.0, 1.0, 1.0]
     """
-    size = (check.integer("n_states", n_states, low=1), check.integer("n_actions", n_actions, low=1))
+    size = (
+        check.integer("n_states", n_states, low=1),
+        check.integer("n_actions", n_actions, low=1),
+    )
     check.room("n_states", n_states, size[0] * size[1])
     return _rows(rng, size, concentration)
 
@@ -87,7 +90,10 @@ def random_problem(
     (3, 3)
     """
     check.flag("on_policy", on_policy)
-    n_states, n_actions = check.integer("n_states", n_states, low=1), check.integer("n_actions", n_actions, low=1)
+    n_states, n_actions = (
+        check.integer("n_states", n_states, low=1),
+        check.integer("n_actions", n_actions, low=1),
+    )
     mdp = random_mdp(rng, n_states, n_actions, gamma, concentration=concentration)
     mu = random_policy(rng, n_states, n_actions)
     pi = mu if on_policy else random_policy(rng, n_states, n_actions, concentration=concentration)
@@ -102,7 +108,11 @@ def random_problem(
 
 
 def domain_on_pairs(
-    mdp: FiniteMDP, mu: ArrayLike, pi: ArrayLike, features: ArrayLike, theta0: ArrayLike | None = None
+    mdp: FiniteMDP,
+    mu: ArrayLike,
+    pi: ArrayLike,
+    features: ArrayLike,
+    theta0: ArrayLike | None = None,
 ) -> Domain:
     """Any continuing finite MDP with features on pairs, as a domain: the exact problem and stationary trajectories.
 
@@ -115,19 +125,31 @@ def domain_on_pairs(
     """
     check.instance("mdp", mdp, FiniteMDP)
     if mdp.terminal:
-        raise ValueError(f"mdp has terminal states {mdp.terminal}; a continuing MDP should have none")
+        raise ValueError(
+            f"mdp has terminal states {mdp.terminal}; a continuing MDP should have none"
+        )
     problem = PredictionProblem.on_pairs(mdp, mu, pi, features)
     first = np.zeros(problem.d) if theta0 is None else check.array("theta0", theta0, (problem.d,))
     phi, rewards = problem.features, mdp.rewards.ravel()
-    expected = np.einsum("sa,sad->sd", mdp.policy(pi, "pi"), phi.reshape(mdp.n_states, mdp.n_actions, -1))
+    expected = np.einsum(
+        "sa,sad->sd", mdp.policy(pi, "pi"), phi.reshape(mdp.n_states, mdp.n_actions, -1)
+    )
 
     tables = (np.repeat(expected, mdp.n_actions, axis=0), rewards)
-    return Domain("finite MDP on pairs", problem, check.frozen(first), partial(_sample, problem, *tables))
+    return Domain(
+        "finite MDP on pairs", problem, check.frozen(first), partial(_sample, problem, *tables)
+    )
 
 
 def _sample(
-    problem: PredictionProblem, expected: Array, rewards: Array, steps: int, rng: np.random.Generator
+    problem: PredictionProblem,
+    expected: Array,
+    rewards: Array,
+    steps: int,
+    rng: np.random.Generator,
 ) -> Trajectory:
     path = sample_chain(problem.p_mu, problem.xi, steps, rng)
     pair, after, phi = path[:-1], path[1:], problem.features
-    return Trajectory(phi[pair], rewards[pair], phi[after], expected[after], np.zeros(steps, dtype=bool))
+    return Trajectory(
+        phi[pair], rewards[pair], phi[after], expected[after], np.zeros(steps, dtype=bool)
+    )

@@ -34,7 +34,9 @@ def random_walk(length: int = 19, gamma: float = 1.0) -> TabularTask:
     """
     length = check.integer("length", length, low=1)
     if length % 2 == 0:
-        raise ValueError(f"length is {length}; it should be odd, so that episodes can start in the middle")
+        raise ValueError(
+            f"length is {length}; it should be odd, so that episodes can start in the middle"
+        )
     states = length + 2
     check.room("length", length, 2 * states**2)
     inner = np.arange(1, length + 1)

@@ -33,7 +33,10 @@ __all__ = ["two_state"]
 
 Ending = Literal["continuing", "bootstrap", "terminal"]
 ENDINGS = get_args(Ending)
-RIGHT, LEFT = 0, 1  # pairs are numbered 2·state + action: (1, right), (1, left), (2, right), (2, left)
+RIGHT, LEFT = (
+    0,
+    1,
+)  # pairs are numbered 2·state + action: (1, right), (1, left), (2, right), (2, left)
 FEATURES = ((1.0, 0.0), (0.0, 1.0), (2.0, 0.0), (0.0, 2.0))
 LAST_PAIR = 2  # (2, right), after which an episode ends
 MU = ((0.5, 0.5), (0.5, 0.5))
@@ -64,14 +67,18 @@ def two_state(
     """
     reading = check.choice("reading", reading, ENDINGS)
     gamma = check.scalar("gamma", gamma, low=0.0, high=1.0)
-    reward = check.array("rewards", np.zeros((2, 2)) if rewards is None else rewards, (2, 2)).ravel()
+    reward = check.array(
+        "rewards", np.zeros((2, 2)) if rewards is None else rewards, (2, 2)
+    ).ravel()
     transitions = np.zeros((2, 2, 2))
     transitions[:, RIGHT, 1] = transitions[:, LEFT, 0] = 1.0
     # The discount plays no part in the chains, so γ = 1 needs no special case here.
     mdp = FiniteMDP(transitions, np.zeros((2, 2)), 0.0)
     phi = np.array(FEATURES)
     p_mu, p_pi, survive = mdp.pair_chain(MU), mdp.pair_chain(PI), mdp.pair_chain(MU)
-    begin = np.full(4, 0.25)  # first state uniform, first action by μ; also the stationary law of the chain
+    begin = np.full(
+        4, 0.25
+    )  # first state uniform, first action by μ; also the stationary law of the chain
     xi = begin
     if reading != "continuing":
         survive[LAST_PAIR] = 0.0
@@ -95,5 +102,7 @@ def _sample(
     sampled = phi[np.where(ends, 2 + behind, after)]
     if reading == "terminal":
         sampled = np.where(ends[:, None], 0.0, sampled)
-    expected = problem.p_pi @ phi  # E_πφ(S', ·) is deterministic here: every pair leads to one state
+    expected = (
+        problem.p_pi @ phi
+    )  # E_πφ(S', ·) is deterministic here: every pair leads to one state
     return Trajectory(phi[pair], problem.rewards[pair], sampled, expected[pair], ends)

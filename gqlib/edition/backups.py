@@ -37,16 +37,28 @@ def draw_credit(axes: Any, pairs: Sequence[str], errors: ArrayLike, decay: float
     >>> draw_credit(axes, ["new", "worn", "broken", "new"], [-3.0, 4.0, 2.0], 0.5).tolist()
     [-0.5, 5.0, 2.0]
     """
-    deltas, decay = check.array("errors", errors, (None,)), check.scalar("decay", decay, low=0.0, high=1.0)
+    deltas, decay = (
+        check.array("errors", errors, (None,)),
+        check.scalar("decay", decay, low=0.0, high=1.0),
+    )
     if len(pairs) != len(deltas) + 1:
-        raise ValueError(f"pairs holds {len(pairs)} names; for {len(deltas)} errors it should hold {len(deltas) + 1}")
+        raise ValueError(
+            f"pairs holds {len(pairs)} names; for {len(deltas)} errors it should hold {len(deltas) + 1}"
+        )
     (ink, paper), n, paid = _ink_and_paper(), len(deltas), np.zeros(len(deltas))
     for k, name in enumerate(pairs):
-        box = {"boxstyle": "round,pad=0.35", "facecolor": paper, "edgecolor": ink, "linestyle": "-" if k < n else "--"}
+        box = {
+            "boxstyle": "round,pad=0.35",
+            "facecolor": paper,
+            "edgecolor": ink,
+            "linestyle": "-" if k < n else "--",
+        }
         axes.text(2.0 * k, 0.0, name, ha="center", va="center", fontsize=10, bbox=box, zorder=5)
         if k < n:
             arrow = {"arrowstyle": "-|>", "color": ink, "shrinkA": 0, "shrinkB": 0}
-            axes.annotate("", xy=(2.0 * k + 1.4, 0.0), xytext=(2.0 * k + 0.6, 0.0), arrowprops=arrow)
+            axes.annotate(
+                "", xy=(2.0 * k + 1.4, 0.0), xytext=(2.0 * k + 0.6, 0.0), arrowprops=arrow
+            )
     for k, delta in enumerate(deltas):
         error = f"$\\delta_{{{k}}} = {delta:+g}$"
         axes.text(2.0 * k + 1.0, -2.5, error, ha="center", va="center", color=RED, fontsize=12)
@@ -57,11 +69,19 @@ def draw_credit(axes: Any, pairs: Sequence[str], errors: ArrayLike, decay: float
                 continue
             begin = np.array([2.0 * k + 1.0 - 0.2 * (k - j), -2.25])
             end = np.array([2.0 * j + 0.22 * (k - j - 0.5), -0.45])
-            arrow = {"arrowstyle": "-|>", "color": RED, "linewidth": 0.6 + 2.0 * share, "shrinkA": 0, "shrinkB": 0}
+            arrow = {
+                "arrowstyle": "-|>",
+                "color": RED,
+                "linewidth": 0.6 + 2.0 * share,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            }
             axes.annotate("", xy=tuple(end), xytext=tuple(begin), arrowprops=arrow)
             label = {"boxstyle": "round,pad=0.1", "facecolor": paper, "edgecolor": "none"}
             near = begin + (0.62, 0.35, 0.8)[min(k - j, 2)] * (end - begin)
-            axes.text(*near, f"×{share:.3g}", ha="center", va="center", fontsize=9, bbox=label, zorder=5)
+            axes.text(
+                *near, f"×{share:.3g}", ha="center", va="center", fontsize=9, bbox=label, zorder=5
+            )
     axes.set_xlim(-0.7, 2.0 * n + 0.7)
     axes.set_ylim(-2.8, 0.6)
     _bare(axes)
@@ -69,7 +89,9 @@ def draw_credit(axes: Any, pairs: Sequence[str], errors: ArrayLike, decay: float
     return paid
 
 
-def draw_backups(axes: Any, sigma: float, lam: float, *, steps: int = 3, trunk: float = 1.0) -> Array:
+def draw_backups(
+    axes: Any, sigma: float, lam: float, *, steps: int = 3, trunk: float = 1.0
+) -> Array:
     """The returns of 1, 2, …, `steps` steps that Q(σ, λ) averages, as backup diagrams, with their weights below.
 
     Circles are states and dots actions. What is sampled is a solid line, what is expected a dashed one, as strong as
@@ -83,8 +105,13 @@ def draw_backups(axes: Any, sigma: float, lam: float, *, steps: int = 3, trunk: 
     >>> draw_backups(axes, 1.0, 0.5).tolist()
     [0.5, 0.25, 0.25]
     """
-    sigma, lam = (check.scalar(name, x, low=0.0, high=1.0) for name, x in (("sigma", sigma), ("lam", lam)))
-    steps, trunk = check.integer("steps", steps, low=1), check.scalar("trunk", trunk, low=0.0, high=1.0)
+    sigma, lam = (
+        check.scalar(name, x, low=0.0, high=1.0) for name, x in (("sigma", sigma), ("lam", lam))
+    )
+    steps, trunk = (
+        check.integer("steps", steps, low=1),
+        check.scalar("trunk", trunk, low=0.0, high=1.0),
+    )
     weights = (1.0 - lam) * lam ** np.arange(steps)
     weights[-1] = lam ** (steps - 1)
     (ink, paper), low = _ink_and_paper(), -_LEVEL * 2 * steps
@@ -97,14 +124,27 @@ def draw_backups(axes: Any, sigma: float, lam: float, *, steps: int = 3, trunk: 
             thick *= trunk
             if not last or sigma > 0.0:
                 strong = sigma if last else 1.0
-                axes.plot([x, x], [state, bottom], color=BLUE, linestyle="-", linewidth=thick, alpha=strong)
+                axes.plot(
+                    [x, x],
+                    [state, bottom],
+                    color=BLUE,
+                    linestyle="-",
+                    linewidth=thick,
+                    alpha=strong,
+                )
             for side in (-_BRANCH, 0.0, _BRANCH) if last else (-_BRANCH, _BRANCH):
                 if sigma < 1.0:
                     ends = ([x, x + side], [state, bottom])
-                    axes.plot(*ends, color=RED, linestyle=(0, (3, 1.5)), linewidth=1.6, alpha=1.0 - sigma)
-                    axes.plot(x + side, bottom, "o", color=RED, markersize=5, alpha=1.0 - sigma, zorder=3)
+                    axes.plot(
+                        *ends, color=RED, linestyle=(0, (3, 1.5)), linewidth=1.6, alpha=1.0 - sigma
+                    )
+                    axes.plot(
+                        x + side, bottom, "o", color=RED, markersize=5, alpha=1.0 - sigma, zorder=3
+                    )
             if not last or sigma > 0.0:
-                axes.plot(x, bottom, "o", color=ink, markersize=6, alpha=sigma if last else 1.0, zorder=3)
+                axes.plot(
+                    x, bottom, "o", color=ink, markersize=6, alpha=sigma if last else 1.0, zorder=3
+                )
             axes.plot(x, state, "o", color=paper, markeredgecolor=ink, markersize=11, zorder=3)
         axes.plot(x, 0.0, "o", color=ink, markersize=6, zorder=3)
         axes.text(x, low - 0.75, f"×{weight:.3g}", ha="center", va="center", fontsize=10)

@@ -32,7 +32,17 @@ from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.stability import joint_matrix
 
-__all__ = ["CASES", "ETA", "LAMS", "SIGMAS", "Case", "case", "errors", "parabola", "show_best_sigma"]
+__all__ = [
+    "CASES",
+    "ETA",
+    "LAMS",
+    "SIGMAS",
+    "Case",
+    "case",
+    "errors",
+    "parabola",
+    "show_best_sigma",
+]
 
 ETA = 4.0
 SIGMAS = tuple(k / 20 for k in range(21))
@@ -86,7 +96,9 @@ def _case(chosen: CaseName) -> Case:
         phi = rng.standard_normal((8, 3))
     else:
         mdp, mu, pi = machine_mdp(), CREW, PLAN
-        phi = np.asarray(machine(features="table" if chosen == CASES[0] else "wear").problem.features)
+        phi = np.asarray(
+            machine(features="table" if chosen == CASES[0] else "wear").problem.features
+        )
     return Case(mdp, mu, pi, PredictionProblem.on_pairs(mdp, mu, pi, phi))
 
 
@@ -114,7 +126,9 @@ def errors(name: CaseName, variant: Compared, sigma: float, lam: float) -> tuple
     theta = mean.fixed_point(sigma, lam)
     u = variant_tables(chosen.mdp, chosen.mu, chosen.pi, phi, sigma, variant).u
     gamma = long_run_covariance(problem, u, theta, lam)
-    variance = stationary_error(problem, joint_matrix(mean, sigma, lam, ETA), joint_noise(gamma, ETA))
+    variance = stationary_error(
+        problem, joint_matrix(mean, sigma, lam, ETA), joint_noise(gamma, ETA)
+    )
     return float(problem.xi @ (phi @ theta - chosen.mdp.q(chosen.pi).ravel()) ** 2), variance
 
 
@@ -171,8 +185,14 @@ def best_sigma_explorable() -> Explorable:
         "is the repaired method at your σ. Bias: the same without noise. Noise of the repaired method, relative to "
         "σ = 0, and the σ at which it is least; where that is above 0 the panel ends at twice the noise of σ = 0.",
         (
-            Preset("a table: σ only makes noise", {"sigma": 0.5, "lambda": 0.0, "alpha": 0.01}, CASES[0]),
-            Preset("features: a small σ helps", {"sigma": 0.2, "lambda": 0.9, "alpha": 0.001}, CASES[2]),
+            Preset(
+                "a table: σ only makes noise",
+                {"sigma": 0.5, "lambda": 0.0, "alpha": 0.01},
+                CASES[0],
+            ),
+            Preset(
+                "features: a small σ helps", {"sigma": 0.2, "lambda": 0.9, "alpha": 0.001}, CASES[2]
+            ),
             Preset("the paper's α, λ near its 0.99", {"lambda": 0.9, "alpha": 0.001}, CASES[0]),
         ),
     )

@@ -19,7 +19,16 @@ from gqlib import _validate as check
 from gqlib import symbolic
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
 from gqlib.domains.two_state import two_state
-from gqlib.edition.explore import GAMMA, LAM, SIGMA, Explorable, Preset, Slider, _show, to_javascript
+from gqlib.edition.explore import (
+    GAMMA,
+    LAM,
+    SIGMA,
+    Explorable,
+    Preset,
+    Slider,
+    _show,
+    to_javascript,
+)
 from gqlib.edition.mean_field import _DENOMINATOR, FLAGS
 from gqlib.prediction import PredictionProblem
 
@@ -49,7 +58,9 @@ def bowl_problem(name: Bowl, gamma: float = 0.95) -> PredictionProblem:
     kind = check.choice("name", name, BOWLS)
     if kind == "two states":
         problem = two_state(gamma).problem
-        assert isinstance(problem, PredictionProblem)  # on a finite index set, unlike the problem of a general domain
+        assert isinstance(
+            problem, PredictionProblem
+        )  # on a finite index set, unlike the problem of a general domain
         return problem
     features = FLAGS if kind == BOWLS[0] else _LEANING
     return PredictionProblem.on_pairs(machine_mdp(gamma), CREW, PLAN, features)

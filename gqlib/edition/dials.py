@@ -17,7 +17,16 @@ from functools import cache
 
 import sympy as sp
 
-from gqlib.edition.explore import GAMMA, LAM, SIGMA, Explorable, Preset, Slider, _show, to_javascript
+from gqlib.edition.explore import (
+    GAMMA,
+    LAM,
+    SIGMA,
+    Explorable,
+    Preset,
+    Slider,
+    _show,
+    to_javascript,
+)
 from gqlib.edition.paper import PAPER_TABLE_1
 
 __all__ = ["show_backup", "show_credit", "show_null"]
@@ -41,7 +50,11 @@ def backup_explorable() -> Explorable:
             Slider("repair", "Q(broken, repair)", 0.0, 60.0, 40.0, 1.0),
             Slider("alpha", "α", 0.0, 1.0, 0.1),
         ),
-        {"update": to_javascript([SIGMA, RUN, REPAIR, ALPHA], [target, error, GUESS + ALPHA * error])},
+        {
+            "update": to_javascript(
+                [SIGMA, RUN, REPAIR, ALPHA], [target, error, GUESS + ALPHA * error]
+            )
+        },
         note="Drag the point on the line, or move it with the arrow keys.",
         caption="One update of Q(σ) at the σ, guesses and step size that you set. The backup diagram: the pair on top, "
         "the state reached, its two actions with their weights; solid what the crew did, dashed what the plan would "
@@ -59,7 +72,9 @@ def credit_explorable() -> Explorable:
     """The three errors, what the three pairs are paid, and the reach of a visit."""
     errors = [3 + 4 * GAMMA - 10, 2 + 6 * GAMMA - 4, -2 + 10 * GAMMA - 6]
     fade = GAMMA * LAM
-    paid = [sum((fade ** (k - j) * errors[k] for k in range(j, 3)), sp.Integer(0)) for j in range(3)]
+    paid = [
+        sum((fade ** (k - j) * errors[k] for k in range(j, 3)), sp.Integer(0)) for j in range(3)
+    ]
     return Explorable(
         "credit",
         "Three days of the machine: what is left of the credit of one visit against the days since, what each of the "

@@ -35,11 +35,32 @@ _NODE = {"boxstyle": "circle,pad=0.35", "facecolor": "white", "edgecolor": BLACK
 
 def _node(axes: Any, x: float, y: float, text: str, **options: Any) -> Any:
     style = _NODE | options.pop("bbox", {})
-    return axes.text(x, y, text, ha="center", va="center", fontsize=options.pop("fontsize", 9), bbox=style, zorder=3)
+    return axes.text(
+        x,
+        y,
+        text,
+        ha="center",
+        va="center",
+        fontsize=options.pop("fontsize", 9),
+        bbox=style,
+        zorder=3,
+    )
 
 
-def _arrow(axes: Any, begin: tuple[float, float], end: tuple[float, float], bend: float = 0.0, **options: Any) -> None:
-    style = {"arrowstyle": "-|>", "shrinkA": 13, "shrinkB": 13, "connectionstyle": f"arc3,rad={bend}", "linewidth": 1.3}
+def _arrow(
+    axes: Any,
+    begin: tuple[float, float],
+    end: tuple[float, float],
+    bend: float = 0.0,
+    **options: Any,
+) -> None:
+    style = {
+        "arrowstyle": "-|>",
+        "shrinkA": 13,
+        "shrinkB": 13,
+        "connectionstyle": f"arc3,rad={bend}",
+        "linewidth": 1.3,
+    }
     axes.annotate("", xy=end, xytext=begin, arrowprops=style | options)
 
 
@@ -71,7 +92,14 @@ def log_band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: An
     """
     mean, half = mean_and_half(runs)
     (line,) = axes.plot(x, mean, label=label, **options)
-    axes.fill_between(x, np.maximum(mean - half, mean / 100), mean + half, alpha=0.25, color=line.get_color(), lw=0)
+    axes.fill_between(
+        x,
+        np.maximum(mean - half, mean / 100),
+        mean + half,
+        alpha=0.25,
+        color=line.get_color(),
+        lw=0,
+    )
     if np.isnan(mean).any():
         last = int(np.flatnonzero(np.isfinite(mean))[-1])
         axes.plot(np.asarray(x)[last], mean[last], "x", color=BLACK, ms=9, zorder=5)
@@ -80,7 +108,10 @@ def log_band(axes: Any, x: ArrayLike, runs: ArrayLike, label: str, **options: An
 
 
 # Where each arrow of the machine's drawing begins, ends and bends, and where its probability stands.
-_MACHINE: dict[tuple[int, int, int], tuple[tuple[float, float], tuple[float, float], float, tuple[float, float]]] = {
+_MACHINE: dict[
+    tuple[int, int, int],
+    tuple[tuple[float, float], tuple[float, float], float, tuple[float, float]],
+] = {
     (NEW, RUN, NEW): ((-0.2, 0.24), (0.2, 0.24), -2.2, (0.0, 0.98)),
     (NEW, RUN, WORN): ((0.3, 0.12), (2.68, 0.12), -0.12, (1.5, 0.44)),
     (WORN, RUN, WORN): ((2.8, 0.24), (3.2, 0.24), -2.2, (3.0, 0.98)),
@@ -114,8 +145,24 @@ def draw_machine(axes: Any) -> None:
     }
     for (state, action, reached), (begin, end, bend, place) in _MACHINE.items():
         chance = mdp.transitions[state, action, reached]
-        _arrow(axes, begin, end, bend, shrinkA=0, shrinkB=0, linewidth=0.8 + 1.2 * chance, **looks[action])
-        axes.text(*place, f"{chance:g}", ha="center", va="center", fontsize=9, color=looks[action]["color"])
+        _arrow(
+            axes,
+            begin,
+            end,
+            bend,
+            shrinkA=0,
+            shrinkB=0,
+            linewidth=0.8 + 1.2 * chance,
+            **looks[action],
+        )
+        axes.text(
+            *place,
+            f"{chance:g}",
+            ha="center",
+            va="center",
+            fontsize=9,
+            color=looks[action]["color"],
+        )
     for state, name in enumerate(STATES):
         box = {"boxstyle": "round,pad=0.5", "facecolor": paper, "edgecolor": ink, "linewidth": 1.3}
         axes.text(3.0 * state, 0.0, name, ha="center", va="center", fontsize=11, bbox=box, zorder=3)
@@ -128,7 +175,9 @@ def draw_machine(axes: Any) -> None:
     _bare(axes)
 
 
-def draw_backup(axes: Any, sigma: float, policy: ArrayLike, taken: int, *, names: Sequence[str] | None = None) -> Array:
+def draw_backup(
+    axes: Any, sigma: float, policy: ArrayLike, taken: int, *, names: Sequence[str] | None = None
+) -> Array:
     """What one update of Q(σ) looks at, below a dial that points to σ; returns the weights of the actions, (A,).
 
     The dot at the top is the pair to be updated, the circle the state reached, and the dots below it its actions. The
@@ -157,7 +206,9 @@ def draw_backup(axes: Any, sigma: float, policy: ArrayLike, taken: int, *, names
     shares = check.distributions("policy", policy, (len(check.array("policy", policy, (None,))),))
     taken = check.integer("taken", taken, low=0, high=len(shares) - 1)
     if names is not None and len(names) != 2 + len(shares):
-        raise ValueError(f"names holds {len(names)} names; with {len(shares)} actions it should hold {2 + len(shares)}")
+        raise ValueError(
+            f"names holds {len(names)} names; with {len(shares)} actions it should hold {2 + len(shares)}"
+        )
     ink, paper = _ink_and_paper()
     shares = (1.0 - sigma) * shares
     weights = shares + sigma * (np.arange(len(shares)) == taken)
@@ -166,17 +217,40 @@ def draw_backup(axes: Any, sigma: float, policy: ArrayLike, taken: int, *, names
     for action, (share, weight) in enumerate(zip(shares, weights, strict=True)):
         x = 1.3 * (action - (len(shares) - 1) / 2)
         if action == taken and sigma > 0.0:
-            axes.plot([0.06, x + 0.06], [-1.0, -2.0], color=BLUE, linestyle="-", linewidth=0.8 + 3.0 * sigma)
+            axes.plot(
+                [0.06, x + 0.06],
+                [-1.0, -2.0],
+                color=BLUE,
+                linestyle="-",
+                linewidth=0.8 + 3.0 * sigma,
+            )
         if share > 0.0:
-            axes.plot([0.0, x], [-1.0, -2.0], color=RED, linestyle=(0, (3, 1.5)), linewidth=0.8 + 3.0 * share)
+            axes.plot(
+                [0.0, x],
+                [-1.0, -2.0],
+                color=RED,
+                linestyle=(0, (3, 1.5)),
+                linewidth=0.8 + 3.0 * share,
+            )
         if weight == 0.0:
             axes.plot([0.0, x], [-1.0, -2.0], color=ink, linestyle=":", linewidth=0.8, alpha=0.5)
-        axes.plot(x, -2.0, "o", color=ink, markersize=8, alpha=0.4 if weight == 0.0 else 1.0, zorder=3)
+        axes.plot(
+            x, -2.0, "o", color=ink, markersize=8, alpha=0.4 if weight == 0.0 else 1.0, zorder=3
+        )
         axes.text(x, -2.72, f"×{weight:.3g}", ha="center", va="center", fontsize=11)
         if names is not None:
             axes.text(x, -2.35, names[2 + action], ha="center", va="center", fontsize=10)
     axes.plot(0.0, 0.0, "o", color=ink, markersize=8, zorder=3)
-    axes.plot(0.0, -1.0, "o", color=paper, markeredgecolor=ink, markeredgewidth=1.5, markersize=16, zorder=3)
+    axes.plot(
+        0.0,
+        -1.0,
+        "o",
+        color=paper,
+        markeredgecolor=ink,
+        markeredgewidth=1.5,
+        markersize=16,
+        zorder=3,
+    )
     if names is not None:
         axes.text(0.22, 0.0, names[0], ha="left", va="center", fontsize=10)
         axes.text(0.3, -0.95, names[1], ha="left", va="center", fontsize=10)
@@ -190,11 +264,23 @@ def _dial(axes: Any, sigma: float, ink: Any) -> None:
     """A half circle from 0, on the left, to 1, with its hand at σ."""
     middle, radius = 0.6, 0.65
     turn = np.linspace(0.0, pi, 61)
-    axes.plot(-radius * np.cos(turn), middle + radius * np.sin(turn), color=ink, linestyle="-", linewidth=1.5)
+    axes.plot(
+        -radius * np.cos(turn),
+        middle + radius * np.sin(turn),
+        color=ink,
+        linestyle="-",
+        linewidth=1.5,
+    )
     for end in (0.0, 0.25, 0.5, 0.75, 1.0):
         out = np.array([-cos(pi * end), sin(pi * end)])
         near, far = (0.88 * radius * out), radius * out
-        axes.plot([near[0], far[0]], [middle + near[1], middle + far[1]], color=ink, linestyle="-", linewidth=1.0)
+        axes.plot(
+            [near[0], far[0]],
+            [middle + near[1], middle + far[1]],
+            color=ink,
+            linestyle="-",
+            linewidth=1.0,
+        )
     hand = 0.8 * radius * np.array([-cos(pi * sigma), sin(pi * sigma)])
     arrow = {"arrowstyle": "-|>", "color": BLUE, "linewidth": 2.5, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=(hand[0], middle + hand[1]), xytext=(0.0, middle), arrowprops=arrow)
@@ -220,12 +306,21 @@ def draw_star(axes: Any, states: int = 7) -> None:
     for i, (x, y) in enumerate(corners, start=1):
         _arrow(axes, (x, y), (0.0, 0.0), color=BLUE)
         _node(axes, x, y, f"$s_{i}$")
-        axes.text(1.32 * x, 1.34 * y, rf"$2\epsilon_{i} + \epsilon_{{{n + 1}}}$", ha="center", va="center", fontsize=8)
+        axes.text(
+            1.32 * x,
+            1.34 * y,
+            rf"$2\epsilon_{i} + \epsilon_{{{n + 1}}}$",
+            ha="center",
+            va="center",
+            fontsize=8,
+        )
     for (x, y), (u, v) in zip(corners, corners[1:] + corners[:1], strict=True):
         _arrow(axes, (x, y), (u, v), bend=0.18, color=RED, linestyle="--")
     _node(axes, 0.0, 0.0, f"$s_{n}$", bbox={"facecolor": SKY})
     axes.plot([], [], color=BLUE, linestyle="-", label=f"solid: μ = 1/{n}, π = 1")
-    axes.plot([], [], color=RED, linestyle="--", label=f"dashed, to any corner: μ = {n - 1}/{n}, π = 0")
+    axes.plot(
+        [], [], color=RED, linestyle="--", label=f"dashed, to any corner: μ = {n - 1}/{n}, π = 0"
+    )
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=2, fontsize=8)
     axes.set_xlim(-2.9, 2.9)
     axes.set_ylim(-1.9, 1.9)
@@ -250,7 +345,9 @@ def draw_chain(axes: Any, states: int = 14) -> None:
     for i in range(1, n):
         _arrow(axes, (i, 0.0), (i + 1.0, 0.0), color=RED if i == n - 1 else BLUE, **small)
         if i < n - 1:
-            _arrow(axes, (i, 0.0), (i + 2.0, 0.0), bend=-0.45 if i % 2 else 0.45, color=BLUE, **small)
+            _arrow(
+                axes, (i, 0.0), (i + 2.0, 0.0), bend=-0.45 if i % 2 else 0.45, color=BLUE, **small
+            )
     axes.plot([], [], color=BLUE, linestyle="-", label=f"probability 1/2, reward {STEP_REWARD:g}")
     axes.plot([], [], color=RED, linestyle="-", label=f"probability 1, reward {LAST_REWARD:g}")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, fontsize=8)
@@ -271,7 +368,15 @@ def draw_triangles(axes: Any, states: int = 14) -> Array:
     """
     phi = triangles(states)
     for j, (colour, line) in zip(range(phi.shape[1]), CYCLE, strict=False):
-        axes.plot(np.arange(1, states + 1), phi[:, j], "o", color=colour, linestyle=line, ms=4, label=rf"$\phi_{j}$")
+        axes.plot(
+            np.arange(1, states + 1),
+            phi[:, j],
+            "o",
+            color=colour,
+            linestyle=line,
+            ms=4,
+            label=rf"$\phi_{j}$",
+        )
     axes.set_xticks(range(1, states + 1))
     axes.set_xlabel("state")
     axes.set_ylabel("feature")
@@ -301,8 +406,17 @@ def draw_cart_pole(axes: Any, angle: float = 0.25) -> None:
     _arrow(axes, (0.35, 0.09), (0.95, 0.09), color=RED, shrinkA=0, shrinkB=0)
     axes.text(1.0, 0.09, "action $a$", va="center", fontsize=9)
     turned = np.linspace(0.0, angle, 20)
-    axes.plot(0.8 * np.sin(turned), 0.18 + 0.8 * np.cos(turned), color=BLACK, linewidth=1, linestyle="-")
-    axes.text(0.9 * sin(angle / 2), 0.18 + 0.9 * cos(angle / 2), "$s_1$", ha="center", va="center", fontsize=10)
+    axes.plot(
+        0.8 * np.sin(turned), 0.18 + 0.8 * np.cos(turned), color=BLACK, linewidth=1, linestyle="-"
+    )
+    axes.text(
+        0.9 * sin(angle / 2),
+        0.18 + 0.9 * cos(angle / 2),
+        "$s_1$",
+        ha="center",
+        va="center",
+        fontsize=10,
+    )
     axes.text(0.0, -0.2, "$s_3$ (velocity $s_4$)", ha="center", va="top", fontsize=9)
     axes.text(top[0] + 0.1, top[1], "angular velocity $s_2$", va="center", fontsize=9)
     axes.set_xlim(-1.2, 1.7)

@@ -45,7 +45,13 @@ def drawn(figure: Any) -> str:
 
 def _of_axes(axes: Any) -> Iterator[str]:
     limits = np.array([*axes.get_xlim(), *axes.get_ylim()])
-    names = [axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), axes.get_xscale(), axes.get_yscale()]
+    names = [
+        axes.get_xlabel(),
+        axes.get_ylabel(),
+        axes.get_title(),
+        axes.get_xscale(),
+        axes.get_yscale(),
+    ]
     yield f"axes {names} {[f'{limit:.2g}' for limit in _settled(limits)]}"
     legend = axes.get_legend()
     if legend is not None:
@@ -76,14 +82,20 @@ def _style(artist: Any) -> str:
 
     getters = ("get_color", "get_facecolor", "get_edgecolor")
     found = [getattr(artist, getter)() for getter in getters if hasattr(artist, getter)]
-    flat = [colour for group in found for colour in ([group] if isinstance(group, str) else np.atleast_2d(group))]
+    flat = [
+        colour
+        for group in found
+        for colour in ([group] if isinstance(group, str) else np.atleast_2d(group))
+    ]
     style = artist.get_linestyle()
     return f"{[to_hex(colour, keep_alpha=True) for colour in flat]} {style if isinstance(style, str) else ''}"
 
 
 def _places(axes: Any, transform: Any, points: Any) -> list[Any]:
     """Points as the reader sees them, in steps across the axes; everything far outside is treated alike."""
-    data = np.asarray(np.ma.filled(np.ma.asarray(points, dtype=float), np.nan), dtype=float).reshape(-1, 2)
+    data = np.asarray(
+        np.ma.filled(np.ma.asarray(points, dtype=float), np.nan), dtype=float
+    ).reshape(-1, 2)
     if not len(data):
         return []
     with np.errstate(all="ignore"):

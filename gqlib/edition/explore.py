@@ -128,12 +128,19 @@ class Explorable:
             "presets": [vars(preset) for preset in self.presets],
         }
         lines = [f'"{name}": {source}' for name, source in self.formulas.items()]
-        return f"{json.dumps(settings, ensure_ascii=False)[:-1]},\n" + '"formulas": {\n' + ",\n".join(lines) + "}}"
+        return (
+            f"{json.dumps(settings, ensure_ascii=False)[:-1]},\n"
+            + '"formulas": {\n'
+            + ",\n".join(lines)
+            + "}}"
+        )
 
     def html(self, figure: str) -> str:
         """The block that the book's script turns into a live figure in place of the static `figure`."""
         if not isinstance(figure, str) or not figure.replace("-", "").isalnum():
-            raise ValueError(f"figure is {check.brief(figure)}; it should be the name of a figure, such as 'fig-phase'")
+            raise ValueError(
+                f"figure is {check.brief(figure)}; it should be the name of a figure, such as 'fig-phase'"
+            )
         return (
             f'<div class="gq-explorable" data-explorable="{self.name}" data-figure="{figure}">\n'
             f'<p class="gq-note">{PLAIN}</p>\n'
@@ -158,7 +165,9 @@ def to_javascript(arguments: Sequence[sp.Symbol], expressions: Sequence[sp.Expr]
     free = set().union(*(sp.sympify(expression).free_symbols for expression in expressions))
     if not free <= set(arguments):
         unknown = sorted(map(str, free - set(arguments)))
-        raise ValueError(f"expressions contain {', '.join(unknown)}; every symbol should be among the arguments")
+        raise ValueError(
+            f"expressions contain {', '.join(unknown)}; every symbol should be among the arguments"
+        )
     shared, reduced = sp.cse(list(expressions), symbols=sp.numbered_symbols("x"))
     lines = [f"const {name} = {jscode(value)};" for name, value in shared]
     lines.append(f"return [{', '.join(jscode(value) for value in reduced)}];")
@@ -172,7 +181,9 @@ GAMMA_SLIDER = Slider("gamma", "γ", 0.0, 0.99, 0.99)
 
 def _two_state_twin(reading: Ending) -> symbolic.SymbolicProblem:
     problem = domains.two_state(reading=reading).problem
-    assert isinstance(problem, PredictionProblem)  # on a finite index set: only such a problem has an exact twin
+    assert isinstance(
+        problem, PredictionProblem
+    )  # on a finite index set: only such a problem has an exact twin
     return symbolic.twin(problem)
 
 
@@ -197,8 +208,12 @@ def two_state_explorable() -> Explorable:
         "that happens. θ(t): the mean weights from θ(0) = (2, 0), on a scale that is linear near zero and logarithmic "
         "beyond.",
         (
-            Preset("the paper's γ and λ", {"sigma": 0.0, "lambda": 0.99, "gamma": 0.99}, "continuing"),
-            Preset("the same, bootstrap", {"sigma": 0.0, "lambda": 0.99, "gamma": 0.99}, "bootstrap"),
+            Preset(
+                "the paper's γ and λ", {"sigma": 0.0, "lambda": 0.99, "gamma": 0.99}, "continuing"
+            ),
+            Preset(
+                "the same, bootstrap", {"sigma": 0.0, "lambda": 0.99, "gamma": 0.99}, "bootstrap"
+            ),
             Preset("no trace", {"sigma": 0.0, "lambda": 0.0, "gamma": 0.99}, "continuing"),
         ),
     )
@@ -242,7 +257,9 @@ def bias_and_variance() -> tuple[sp.Expr, sp.Expr, sp.ImmutableMatrix]:
     target = sp.Matrix([SIGMA * value[i] + (1 - SIGMA) * value[i - i % 2] for i in range(4)])
     mean = twin.p_mu * target
     spread = sum(
-        twin.xi[i] * twin.p_mu[i, j] * sp.factor(target[j] - mean[i]) ** 2 for i in range(4) for j in range(4)
+        twin.xi[i] * twin.p_mu[i, j] * sp.factor(target[j] - mean[i]) ** 2
+        for i in range(4)
+        for j in range(4)
     )
     squared = sum(twin.xi[i] * bias[i] ** 2 for i in range(4))
     variance = GAMMA**2 * sp.factor(spread) / (1 - GAMMA**2 * LAM**2)
@@ -309,7 +326,10 @@ def time_scales_explorable() -> Explorable:
             LAM_SLIDER,
             GAMMA_SLIDER,
         ),
-        {"J": to_javascript(arguments, list(joint)), "coefficients": to_javascript(arguments, list(coefficients))},
+        {
+            "J": to_javascript(arguments, list(joint)),
+            "coefficients": to_javascript(arguments, list(coefficients)),
+        },
         note="Drag the point on the curve, or move it with the arrow keys.",
         caption="The joint system of θ and ω on the two-state example, continuing chain, at the η, σ, λ and γ that you "
         "set. Eigenvalues of J(η) in the complex plane, large dots at your η: one in the shaded half means divergence. "

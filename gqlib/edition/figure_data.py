@@ -35,7 +35,10 @@ __all__ = ["COLUMNS", "axes_of", "stride", "table"]
 
 COLUMNS = ("axes", "kind", "series", "label", "x", "y", "x2", "y2", "value")
 _Point = dict[str, Any]
-_LONG, _MANY = 200, 20_000  # points of a line that may be thinned out, and of all such lines of a figure
+_LONG, _MANY = (
+    200,
+    20_000,
+)  # points of a line that may be thinned out, and of all such lines of a figure
 _NOISE = 1e-12  # of the width of the axes: what the way to the screen and back adds to a zero
 
 
@@ -64,7 +67,9 @@ def table(figure: Any) -> str:
             series[kind] = series.get(kind, 0) + 1
             for point in points:
                 shown = {name: _number(value) for name, value in point.items()}
-                rows.writerow({"axes": number, "kind": kind, "series": series[kind], "label": label, **shown})
+                rows.writerow(
+                    {"axes": number, "kind": kind, "series": series[kind], "label": label, **shown}
+                )
     return written.getvalue()
 
 
@@ -98,7 +103,10 @@ def axes_of(figure: Any) -> str:
     """
     names = ("xlabel", "ylabel", "title", "xscale", "yscale")
     keys = ("x", "y", "title", "xscale", "yscale")
-    listed = [dict(zip(keys, (getattr(axes, f"get_{name}")() for name in names), strict=True)) for axes in figure.axes]
+    listed = [
+        dict(zip(keys, (getattr(axes, f"get_{name}")() for name in names), strict=True))
+        for axes in figure.axes
+    ]
     return json.dumps({"every": stride(figure), "axes": listed}, ensure_ascii=False)
 
 
@@ -106,11 +114,20 @@ def _number(value: Any) -> Any:
     if isinstance(value, str):
         return value
     number = float(value)
-    return f"{number + 0.0:.7g}" if np.isfinite(number) else {np.inf: "inf", -np.inf: "-inf"}.get(number, "nan")
+    return (
+        f"{number + 0.0:.7g}"
+        if np.isfinite(number)
+        else {np.inf: "inf", -np.inf: "-inf"}.get(number, "nan")
+    )
 
 
 def _of_axes(axes: Any, every: int) -> Iterator[tuple[str, str, list[_Point]]]:
-    from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection, QuadMesh
+    from matplotlib.collections import (
+        FillBetweenPolyCollection,
+        LineCollection,
+        PathCollection,
+        QuadMesh,
+    )
     from matplotlib.patches import Rectangle
     from matplotlib.quiver import Quiver
 
@@ -121,12 +138,23 @@ def _of_axes(axes: Any, every: int) -> Iterator[tuple[str, str, list[_Point]]]:
         yield "line", _label(line), _named(points[kept])
     for collection in axes.collections:
         label, values = _label(collection), _values(collection.get_array())
-        paths = [_in_data(axes, collection.get_transform(), path.vertices) for path in collection.get_paths()]
+        paths = [
+            _in_data(axes, collection.get_transform(), path.vertices)
+            for path in collection.get_paths()
+        ]
         if isinstance(collection, Quiver):
             parts = np.column_stack([collection.XY, collection.U, collection.V])
-            yield "arrow", label, [dict(zip(("x", "y", "x2", "y2"), part, strict=True)) for part in parts]
+            yield (
+                "arrow",
+                label,
+                [dict(zip(("x", "y", "x2", "y2"), part, strict=True)) for part in parts],
+            )
         elif isinstance(collection, QuadMesh):
-            yield "mesh", label, _cells(np.asarray(collection.get_coordinates(), dtype=float), values)
+            yield (
+                "mesh",
+                label,
+                _cells(np.asarray(collection.get_coordinates(), dtype=float), values),
+            )
         elif isinstance(collection, PathCollection):
             marks = _in_data(axes, collection.get_offset_transform(), collection.get_offsets())
             yield "points", label, _named(marks, values if len(values) == len(marks) else ())
@@ -134,15 +162,26 @@ def _of_axes(axes: Any, every: int) -> Iterator[tuple[str, str, list[_Point]]]:
             upright = collection.t_direction == "y"  # type: ignore[attr-defined,unused-ignore]
             yield "band", label, [point for path in paths for point in _ends(path, upright)]
         elif isinstance(collection, LineCollection) and all(len(path) == 2 for path in paths):
-            yield "segment", label, [dict(zip(("x", "y", "x2", "y2"), path.ravel(), strict=True)) for path in paths]
+            yield (
+                "segment",
+                label,
+                [dict(zip(("x", "y", "x2", "y2"), path.ravel(), strict=True)) for path in paths],
+            )
         else:
             colours = values if len(values) == len(paths) else [np.nan] * len(paths)
-            outline = [_named(path, [value] * len(path)) for path, value in zip(paths, colours, strict=True)]
+            outline = [
+                _named(path, [value] * len(path))
+                for path, value in zip(paths, colours, strict=True)
+            ]
             yield "outline", label, [point for path in outline for point in path]
     for patch in axes.patches:
         corners = _in_data(axes, patch.get_transform(), patch.get_path().vertices)
         if isinstance(patch, Rectangle):
-            yield "bar", _label(patch), [dict(zip(("x", "y", "x2", "y2"), (*corners[0], *corners[2]), strict=True))]
+            yield (
+                "bar",
+                _label(patch),
+                [dict(zip(("x", "y", "x2", "y2"), (*corners[0], *corners[2]), strict=True))],
+            )
         else:
             yield "outline", _label(patch), _named(corners)
     for image in axes.images:
@@ -151,7 +190,10 @@ def _of_axes(axes: Any, every: int) -> Iterator[tuple[str, str, list[_Point]]]:
         rows, columns = values.shape[:2]
         if image.origin == "upper":
             bottom, top = top, bottom
-        corners = np.stack(np.meshgrid(np.linspace(left, right, columns + 1), np.linspace(bottom, top, rows + 1)), -1)
+        corners = np.stack(
+            np.meshgrid(np.linspace(left, right, columns + 1), np.linspace(bottom, top, rows + 1)),
+            -1,
+        )
         yield "mesh", _label(image), _cells(corners, values.reshape(rows * columns, -1)[:, 0])
     for text in axes.texts:
         if text.get_text():
@@ -167,7 +209,9 @@ def _label(artist: Any) -> str:
 
 def _in_data(axes: Any, transform: Any, points: Any) -> Array:
     """Points in the coordinates of the axes' scales; as they were given, where they were given so."""
-    data = np.asarray(np.ma.filled(np.ma.asarray(points, dtype=float), np.nan), dtype=float).reshape(-1, 2)
+    data = np.asarray(
+        np.ma.filled(np.ma.asarray(points, dtype=float), np.nan), dtype=float
+    ).reshape(-1, 2)
     if transform == axes.transData or not len(data):
         return data
     with np.errstate(all="ignore"):
@@ -177,7 +221,11 @@ def _in_data(axes: Any, transform: Any, points: Any) -> Array:
 
 
 def _values(values: Any) -> Array:
-    return np.empty(0) if values is None else np.ma.filled(np.ma.asarray(values, dtype=float), np.nan).ravel()
+    return (
+        np.empty(0)
+        if values is None
+        else np.ma.filled(np.ma.asarray(values, dtype=float), np.nan).ravel()
+    )
 
 
 def _named(points: Array, values: Any = ()) -> list[_Point]:
@@ -189,7 +237,9 @@ def _named(points: Array, values: Any = ()) -> list[_Point]:
 
 def _ends(path: Array, upright: bool) -> list[_Point]:
     """The two ends of a band, place by place: its outline goes up one side and down the other, corners doubled."""
-    half = (len(path) - 3) // 2  # start, the one side, corner, the other side backwards, start again
+    half = (
+        len(path) - 3
+    ) // 2  # start, the one side, corner, the other side backwards, start again
     one, other = path[1 : half + 1], path[half + 2 : 2 * half + 2][::-1]
     if upright:
         return [{"x": a, "y": y, "x2": b} for (a, y), (b, _) in zip(one, other, strict=True)]
@@ -200,4 +250,7 @@ def _cells(corners: Array, values: Array) -> list[_Point]:
     """The cells of a map by their centres; a map that is shaded from its corners has its values there."""
     if corners[..., 0].size != len(values):
         corners = (corners[:-1, :-1] + corners[1:, :-1] + corners[:-1, 1:] + corners[1:, 1:]) / 4
-    return [{"x": x, "y": y, "value": value} for (x, y), value in zip(corners.reshape(-1, 2), values, strict=True)]
+    return [
+        {"x": x, "y": y, "value": value}
+        for (x, y), value in zip(corners.reshape(-1, 2), values, strict=True)
+    ]

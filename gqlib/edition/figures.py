@@ -60,7 +60,14 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#CC79A7",
 )
 # Line styles go with the colours, so that a figure can be read in grey as well.
-CYCLE = ((BLUE, "-"), (RED, "--"), (GREEN, "-."), (PINK, ":"), (ORANGE, (0, (5, 1, 1, 1))), (SKY, (0, (3, 2))))
+CYCLE = (
+    (BLUE, "-"),
+    (RED, "--"),
+    (GREEN, "-."),
+    (PINK, ":"),
+    (ORANGE, (0, (5, 1, 1, 1))),
+    (SKY, (0, (3, 2))),
+)
 
 STYLE: dict[str, Any] = {
     "figure.figsize": (7.0, 3.6),
@@ -78,7 +85,10 @@ STYLE: dict[str, Any] = {
     "legend.framealpha": 0.8,
     "image.cmap": "cividis",
 }
-COLUMN, LEAST = 7.0, 9.0  # the width of the page's column in inches, and the least size of letters in points
+COLUMN, LEAST = (
+    7.0,
+    9.0,
+)  # the width of the page's column in inches, and the least size of letters in points
 DPI = 192  # of the PNG: two dots for each of the reference pixels of CSS
 VECTOR, TABLE, AXES = "svg", "table", "axes"  # the keywords of the PNG's chunks of text
 MANY = 5000  # points of one line, or of one collection, that go into the SVG as points and not as an image
@@ -135,11 +145,15 @@ def show(figure: Any) -> None:
     shell = get_ipython()  # type: ignore[no-untyped-call,unused-ignore]
     if shell is not None:
         _make_readable(figure)
-        if getattr(shell, "draws_svg", False):  # a page that runs its own cells: book/live/kernel.py
+        if getattr(
+            shell, "draws_svg", False
+        ):  # a page that runs its own cells: book/live/kernel.py
             forms, sizes = {"image/svg+xml": svg(figure)}, {}
         else:
             data = png(figure)
-            width, height = (int.from_bytes(data[at : at + 4], "big") * 96 // DPI for at in (16, 20))
+            width, height = (
+                int.from_bytes(data[at : at + 4], "big") * 96 // DPI for at in (16, 20)
+            )
             forms = {"image/png": base64.b64encode(data).decode()}
             sizes = {"image/png": {"width": width, "height": height}}
         display(forms | {"text/plain": drawn(figure)}, metadata=sizes, raw=True)  # type: ignore[no-untyped-call,unused-ignore]
@@ -193,25 +207,50 @@ def svg(figure: Any) -> str:
 
     _settle(figure)
     _mark(figure)
-    plain = [axes.patch for axes in figure.axes if axes.patch.get_gid() is None and sum(axes.get_facecolor()) == 4.0]
+    plain = [
+        axes.patch
+        for axes in figure.axes
+        if axes.patch.get_gid() is None and sum(axes.get_facecolor()) == 4.0
+    ]
     written = StringIO()
     with matplotlib.rc_context(_WRITING):
         for patch in plain:  # the page shows through
             patch.set_facecolor("none")
-        figure.savefig(written, format="svg", **_CROPPED, dpi=DPI, facecolor="none", metadata={"Date": None})
+        figure.savefig(
+            written, format="svg", **_CROPPED, dpi=DPI, facecolor="none", metadata={"Date": None}
+        )
         for patch in plain:
             patch.set_facecolor("white")
     text = written.getvalue()
     text = text[text.index("<svg") :].replace("xlink:href=", "href=")
-    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>| xmlns:xlink=\S+", "", text, flags=re.DOTALL)
+    text = re.sub(
+        r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>| xmlns:xlink=\S+",
+        "",
+        text,
+        flags=re.DOTALL,
+    )
     text = re.sub(r' (?:d|x|y|transform|viewBox)="[^"]*"', _short, text)
     used = set(re.findall(r"#([\w-]+)", text))
-    text = re.sub(r' id="([\w-]+)"', lambda one: one[0] if one[1] in used or one[1].startswith(MAP) else "", text)
+    text = re.sub(
+        r' id="([\w-]+)"',
+        lambda one: one[0] if one[1] in used or one[1].startswith(MAP) else "",
+        text,
+    )
     text = re.sub(r"<defs>\s*</defs>|\n\s*", "", text)
-    return re.sub(r"<svg [^>]*?(viewBox=\"[^\"]*\")[^>]*>", rf'<svg xmlns="{_SVG}" \1 {_JOINS}>', text, count=1)
+    return re.sub(
+        r"<svg [^>]*?(viewBox=\"[^\"]*\")[^>]*>",
+        rf'<svg xmlns="{_SVG}" \1 {_JOINS}>',
+        text,
+        count=1,
+    )
 
 
-_WRITING = {"svg.hashsalt": "gqlib", "svg.fonttype": "path", "path.simplify": True, "path.simplify_threshold": 0.25}
+_WRITING = {
+    "svg.hashsalt": "gqlib",
+    "svg.fonttype": "path",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.25,
+}
 _NO_MARK = ("", " ", "None", "none", None)
 _CROPPED: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.03}
 _SVG = "http://www.w3.org/2000/svg"
@@ -221,7 +260,9 @@ _JOINS = 'stroke-linejoin="round" stroke-linecap="butt"'
 def _short(attribute: re.Match[str]) -> str:
     """An attribute with its numbers to a hundredth, except for the factors of a scale, and without line breaks."""
     kept = re.split(r"(scale\([^)]*\))", " ".join(attribute[0].split()))
-    numbers = [part if part.startswith("scale") else re.sub(r"-?\d+\.\d+", _rounded, part) for part in kept]
+    numbers = [
+        part if part.startswith("scale") else re.sub(r"-?\d+\.\d+", _rounded, part) for part in kept
+    ]
     return " " + re.sub(r" ?([A-DF-Za-df-z]) (?=[\d.-])| (?=\"$)", r"\1", "".join(numbers).strip())
 
 
@@ -248,7 +289,9 @@ def _mark(figure: Any) -> None:
         kept += [*axes.get_xgridlines(), *axes.get_ygridlines()]
     for number, artist in enumerate(kept, 1):
         artist.set_gid(f"{MAP}-{number}")
-    for artist in figure.findobj(lambda one: hasattr(one, "get_paths") or hasattr(one, "get_xydata")):
+    for artist in figure.findobj(
+        lambda one: hasattr(one, "get_paths") or hasattr(one, "get_xydata")
+    ):
         if _vertices(artist) > MANY:
             artist.set_rasterized(True)
 
@@ -275,7 +318,9 @@ def _vertices(artist: Any) -> int:
     """How many points the outline of a line or a collection has."""
     if hasattr(artist, "get_xydata"):
         return len(artist.get_path().cleaned(artist.get_transform(), simplify=True).vertices)
-    return sum(len(path.vertices) for path in artist.get_paths()) * max(1, len(artist.get_offsets()))
+    return sum(len(path.vertices) for path in artist.get_paths()) * max(
+        1, len(artist.get_offsets())
+    )
 
 
 def _make_readable(figure: Any) -> None:
@@ -287,13 +332,21 @@ def _make_readable(figure: Any) -> None:
     for axes in filter(_is_map, figure.axes):
         for line in axes.lines:
             if line.get_marker() not in _NO_MARK and max(to_rgb(line.get_color())) < 0.5:
-                line.set_path_effects([withStroke(linewidth=line.get_markeredgewidth() + 2.5, foreground="white")])
+                line.set_path_effects(
+                    [withStroke(linewidth=line.get_markeredgewidth() + 2.5, foreground="white")]
+                )
     least = LEAST * max(1.0, figure.get_figwidth() / COLUMN)
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_tick_params(labelsize=max([least, *(label.get_size() for label in axis.get_ticklabels())]))
+            axis.set_tick_params(
+                labelsize=max([least, *(label.get_size() for label in axis.get_ticklabels())])
+            )
         for text in axes.texts:
-            if text.get_text() and text.get_bbox_patch() is None and max(to_rgb(text.get_color())) < 0.5:
+            if (
+                text.get_text()
+                and text.get_bbox_patch() is None
+                and max(to_rgb(text.get_color())) < 0.5
+            ):
                 text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
     for text in figure.findobj(Text):
         text.set_fontsize(max(least, text.get_fontsize()))

@@ -19,7 +19,11 @@ from gqlib.edition.paper import NUMBERED_ITEMS
 
 __all__ = ["IMPLEMENTS", "items_cited", "library_index"]
 
-_PROBLEM, _GQ, _TRACES = "gqlib.prediction.LinearPrediction", "gqlib.learners.gq", "gqlib.tabular.traces"
+_PROBLEM, _GQ, _TRACES = (
+    "gqlib.prediction.LinearPrediction",
+    "gqlib.learners.gq",
+    "gqlib.tabular.traces",
+)
 _CAR, _MEASURES = "gqlib.experiments.mountain_car", "gqlib.evaluation.measures"
 
 IMPLEMENTS: Mapping[str, str] = MappingProxyType(
@@ -75,7 +79,9 @@ _RANGE = re.compile(r"(\d+)\)?\s*[–-]\s*\(?(\d+)")
 _EQUATIONS = re.compile(rf"Eqs?\. ((?:\(\d+\)(?:{_JOIN})?)+)")
 _LINE_END = re.compile(r"(?<=\s)\((\d+)\)\s*$", re.MULTILINE)
 # Not followed by a digit or a decimal: "Figure 7.2" belongs to another author.
-_NAMED = re.compile(r"(Algorithm|Proposition|Theorem|Lemma|Assumption|Appendix) ([\dA-E])\b(?!\.\d)")
+_NAMED = re.compile(
+    r"(Algorithm|Proposition|Theorem|Lemma|Assumption|Appendix) ([\dA-E])\b(?!\.\d)"
+)
 _PICTURES = re.compile(rf"(Figure|Table)s? (\d\b(?!\.\d)(?:{_JOIN}\d\b(?!\.\d))*)")
 
 
@@ -127,7 +133,11 @@ def library_index() -> dict[str, list[str]]:
     index = {}
     for item, entries in ranked.items():
         names = [name for _, name in sorted(entries)]
-        owners = {".".join(name.split(".")[:cut]) for name in names for cut in range(1, name.count(".") + 1)}
+        owners = {
+            ".".join(name.split(".")[:cut])
+            for name in names
+            for cut in range(1, name.count(".") + 1)
+        }
         index[item] = [name for name in names if name not in owners or name == IMPLEMENTS.get(item)]
     return index
 
@@ -147,7 +157,9 @@ def _public_docstrings() -> list[tuple[str, str]]:
 def _docstrings(tree: ast.Module, module: str) -> list[tuple[str, str]]:
     listed: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            getattr(target, "id", "") == "__all__" for target in node.targets
+        ):
             listed = set(ast.literal_eval(node.value))
     if not listed:
         return []
@@ -157,5 +169,7 @@ def _docstrings(tree: ast.Module, module: str) -> list[tuple[str, str]]:
             found.append((f"{module}.{node.name}", ast.get_docstring(node) or ""))
             for inner in node.body if isinstance(node, ast.ClassDef) else ():
                 if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
-                    found.append((f"{module}.{node.name}.{inner.name}", ast.get_docstring(inner) or ""))
+                    found.append(
+                        (f"{module}.{node.name}.{inner.name}", ast.get_docstring(inner) or "")
+                    )
     return found

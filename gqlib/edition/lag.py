@@ -26,7 +26,16 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
 from gqlib.domains.random_problems import domain_on_pairs
-from gqlib.edition.explore import GAMMA, LAM, SIGMA, Explorable, Preset, Slider, _show, to_javascript
+from gqlib.edition.explore import (
+    GAMMA,
+    LAM,
+    SIGMA,
+    Explorable,
+    Preset,
+    Slider,
+    _show,
+    to_javascript,
+)
 from gqlib.edition.mean_field import FLAGS
 
 __all__ = ["LOGBOOKS", "STARTS", "WALK", "logbook", "show_lag"]
@@ -73,7 +82,9 @@ def _pair(name: str) -> tuple[sp.Symbol, sp.Symbol]:
 @cache
 def _step() -> str:
     """One step as a function: θ with the present correction and with the one before, ω, e and u (two numbers each)."""
-    theta, omega, e, phi, nxt, mean, u_old, e_old = map(_pair, ("t", "w", "e", "x", "y", "z", "u", "p"))
+    theta, omega, e, phi, nxt, mean, u_old, e_old = map(
+        _pair, ("t", "w", "e", "x", "y", "z", "u", "p")
+    )
     reward, alpha, beta = sp.symbols("R alpha beta")
     both = range(2)
     trace = [GAMMA * LAM * e[k] + phi[k] for k in both]
@@ -85,7 +96,22 @@ def _step() -> str:
     same = [theta[k] + alpha * (delta * trace[k] - GAMMA * u[k] * now) for k in both]
     printed = [theta[k] + alpha * (delta * trace[k] - GAMMA * u_old[k] * late) for k in both]
     learnt = [omega[k] + beta * (delta * trace[k] - foreseen * phi[k]) for k in both]
-    given = [*theta, *omega, *e, *phi, reward, *nxt, *mean, *u_old, *e_old, SIGMA, LAM, GAMMA, alpha, beta]
+    given = [
+        *theta,
+        *omega,
+        *e,
+        *phi,
+        reward,
+        *nxt,
+        *mean,
+        *u_old,
+        *e_old,
+        SIGMA,
+        LAM,
+        GAMMA,
+        alpha,
+        beta,
+    ]
     return to_javascript(given, [*same, *printed, *learnt, *trace, *u])
 
 

@@ -20,7 +20,16 @@ from gqlib import _validate as check
 from gqlib import symbolic
 from gqlib._validate import Array
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
-from gqlib.edition.explore import GAMMA, LAM, SIGMA, Explorable, Preset, Slider, _show, to_javascript
+from gqlib.edition.explore import (
+    GAMMA,
+    LAM,
+    SIGMA,
+    Explorable,
+    Preset,
+    Slider,
+    _show,
+    to_javascript,
+)
 from gqlib.edition.figures import BLACK, BLUE, RED
 from gqlib.prediction import PredictionProblem
 
@@ -73,7 +82,9 @@ def draw_field(axes: Any, matrix: ArrayLike, vector: ArrayLike, size: float) -> 
     size = check.scalar("size", size, low=0.0, open_low=True)
     values, vectors = np.linalg.eig(a)
     if values.real.max() >= 0.0:
-        raise ValueError(f"matrix has eigenvalues {values.round(4).tolist()}; their real parts should be negative")
+        raise ValueError(
+            f"matrix has eigenvalues {values.round(4).tolist()}; their real parts should be negative"
+        )
     rest = np.linalg.solve(a, -b)
     ticks = np.linspace(0.0, size, _ARROWS)
     places = np.array([(x, y) for y in ticks for x in ticks])

@@ -54,7 +54,9 @@ def map_rows(maps: xarray.Dataset, problem: str) -> dict[str, dict[str, list[Any
     check.choice("problem", problem, tuple(dict.fromkeys(maps["problem"].values.tolist())))
     found: dict[str, dict[str, list[Any]]] = {}
     for k in np.flatnonzero(maps["problem"].values == problem):
-        row = found.setdefault(str(maps["method"].values[k]), {"lams": [], "stable": [], "errors": []})
+        row = found.setdefault(
+            str(maps["method"].values[k]), {"lams": [], "stable": [], "errors": []}
+        )
         row["lams"].append(float(maps["lam"].values[k]))
         row["stable"].append([int(x < 0.0) for x in maps["abscissa"].values[k, 0]])
         row["errors"].append(float(f"{maps['error'].values[k, 0, 0]:.{DIGITS}g}"))
@@ -65,7 +67,9 @@ def map_explorable(maps: xarray.Dataset) -> Explorable:
     """The map as data for the page: one table per problem, and the ratios."""
     problems = tuple(dict.fromkeys(maps["problem"].values.tolist()))
     powers = np.log10(maps["eta"].values)
-    formulas = {name: f"() => ({json.dumps(map_rows(maps, name), ensure_ascii=False)})" for name in problems}
+    formulas = {
+        name: f"() => ({json.dumps(map_rows(maps, name), ensure_ascii=False)})" for name in problems
+    }
     ratio = Slider("eta", "η", round(float(powers[0]), 3), round(float(powers[-1]), 3), 0.0,
                    round(float(powers[1] - powers[0]), 3), log=True)  # fmt: skip
     return Explorable(

@@ -70,9 +70,13 @@ def plot_result(dataset: xarray.Dataset, variable: str = "") -> Figure:
     known = [str(name) for name, array in dataset.data_vars.items() if "setting" in array.dims]
     if variable or not known:
         return _figure(dataset, check.choice("variable", variable, known))
-    *first, last = [name for name in PREFERRED if name in known] or sorted(known, key="diverged".__eq__)[:1]
+    *first, last = [name for name in PREFERRED if name in known] or sorted(
+        known, key="diverged".__eq__
+    )[:1]
     for name in first:
-        with contextlib.suppress(ValueError):  # too much for one figure: what comes next has fewer dimensions
+        with contextlib.suppress(
+            ValueError
+        ):  # too much for one figure: what comes next has fewer dimensions
             return _figure(dataset, name)
     return _figure(dataset, last)
 
@@ -86,17 +90,25 @@ def _figure(dataset: xarray.Dataset, variable: str) -> Figure:
     frame = centre.to_dataset(name="middle").assign(half=half).to_dataframe().reset_index()
     fields = _fields(dataset, frame)
     x = axis[0] if axis else fields.pop(0)
-    figure: Figure = _drawn(frame, x, fields, variable, dataset[variable].attrs.get("long_name", variable))
+    figure: Figure = _drawn(
+        frame, x, fields, variable, dataset[variable].attrs.get("long_name", variable)
+    )
     figure.suptitle(lost, fontsize=10)
     return figure
 
 
-def _averaged(dataset: xarray.Dataset, variable: str) -> tuple[xarray.DataArray, xarray.DataArray, str]:
+def _averaged(
+    dataset: xarray.Dataset, variable: str
+) -> tuple[xarray.DataArray, xarray.DataArray, str]:
     """Mean over runs, half the width of its 95% interval (NaN where there is none), and how much was left out."""
     from scipy.stats import t
 
-    single = [name for name, size in dataset.sizes.items() if size == 1 and name not in ("setting", "run")]
-    values = _with_levels(dataset)[variable].squeeze([dim for dim in single if dim in dataset[variable].dims])
+    single = [
+        name for name, size in dataset.sizes.items() if size == 1 and name not in ("setting", "run")
+    ]
+    values = _with_levels(dataset)[variable].squeeze(
+        [dim for dim in single if dim in dataset[variable].dims]
+    )
     values = values.astype(float)
     told, runs = "", dataset.sizes.get("run", 0)
     if "run" in values.dims:
@@ -108,7 +120,9 @@ def _averaged(dataset: xarray.Dataset, variable: str) -> tuple[xarray.DataArray,
     else:
         by_episode = variable == "mean" and "episode" in values.dims and "variance" in dataset
         if by_episode and not set(dataset["variance"].dims) <= set(values.dims):
-            raise ValueError(f"dataset has variance by {dataset['variance'].dims}; it should be by those of the mean")
+            raise ValueError(
+                f"dataset has variance by {dataset['variance'].dims}; it should be by those of the mean"
+            )
         mean, variance = values, dataset["variance"] if by_episode else np.nan * values
     half = t.ppf(0.975, np.maximum(runs - 1, 1)) * np.sqrt(variance / np.maximum(runs, 1))
     return mean, half, told
@@ -128,9 +142,17 @@ def _with_levels(dataset: xarray.Dataset) -> xarray.Dataset:
 
 def _fields(dataset: xarray.Dataset, frame: Frame) -> list[str]:
     """Fields that tell the settings apart, numbers with many values first; without any, the position."""
-    names = [str(name) for name, array in dataset.coords.items() if array.dims == ("setting",) and name != "key"]
+    names = [
+        str(name)
+        for name, array in dataset.coords.items()
+        if array.dims == ("setting",) and name != "key"
+    ]
     values = frame[names].nunique()
-    names = [name for name in sorted(names, key=lambda name: (-values[name], name != "sigma")) if values[name] > 1]
+    names = [
+        name
+        for name in sorted(names, key=lambda name: (-values[name], name != "sigma"))
+        if values[name] > 1
+    ]
     numbers = [name for name in names if frame[name].dtype.kind in "iuf"]
     chosen: list[str] = []
     for name in dict.fromkeys([*numbers[:1], *names]):
@@ -164,7 +186,14 @@ def _drawn(frame: Frame, x: str, fields: list[str], variable: str, label: str) -
             ordered = curve.sort_values(x)
             middle, half = ordered["middle"], ordered["half"]
             (line,) = ax.plot(ordered[x], middle, **style(value))
-            ax.fill_between(ordered[x], middle - half, middle + half, color=line.get_color(), alpha=0.15, linewidth=0)
+            ax.fill_between(
+                ordered[x],
+                middle - half,
+                middle + half,
+                color=line.get_color(),
+                alpha=0.15,
+                linewidth=0,
+            )
         ax.set_title(_title(rest, values), fontsize=8)
     positive = frame["middle"][np.isfinite(frame["middle"])]
     if len(positive) and positive.min() > 0 and positive.max() > SPAN * positive.min():
@@ -196,7 +225,11 @@ def _style(frame: Frame, lines: list[str]) -> Any:
     if len(levels) > len(figures.CYCLE) and not isinstance(levels[0], str):
         low, high = float(min(levels)), float(max(levels))
         shades = colormaps["cividis"]
-        return lambda value: {"color": shades((value[0] - low) / (high - low)), "linestyle": "-", "linewidth": 1.2}
+        return lambda value: {
+            "color": shades((value[0] - low) / (high - low)),
+            "linestyle": "-",
+            "linewidth": 1.2,
+        }
     cycle = [*figures.CYCLE, *((colour, ":") for colour, _ in figures.CYCLE)]
     looks = {level: cycle[i % len(cycle)] for i, level in enumerate(levels)}
     default = figures.CYCLE[0]
@@ -216,7 +249,9 @@ def _explained(figure: Any, axes: Any, values: Any, name: str) -> None:
     handles, labels = axes.flat[0].get_legend_handles_labels()
     if labels:
         columns = -(-len(labels) // 14)
-        figure.legend(handles, labels, title=name, loc="outside right center", fontsize=8, ncols=columns)
+        figure.legend(
+            handles, labels, title=name, loc="outside right center", fontsize=8, ncols=columns
+        )
         return
     scale = ScalarMappable(Normalize(float(values.min()), float(values.max())), "cividis")
     figure.colorbar(scale, ax=axes, label=name)

@@ -13,10 +13,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gqlib import _validate as check
-from gqlib.claims import SECTIONS, VERDICTS, WEIGHTS, Claim, Verdict, checked, count_verdicts, count_weights
+from gqlib.claims import (
+    SECTIONS,
+    VERDICTS,
+    WEIGHTS,
+    Claim,
+    Verdict,
+    checked,
+    count_verdicts,
+    count_weights,
+)
 from gqlib.edition.typeset import to_html, to_markdown
 
-__all__ = ["NUMBERS", "Block", "cards", "chapter_title", "controls", "counts", "entries", "headline"]
+__all__ = [
+    "NUMBERS",
+    "Block",
+    "cards",
+    "chapter_title",
+    "controls",
+    "counts",
+    "entries",
+    "headline",
+]
 
 # What each verdict means, in a phrase, and a sign for it; in the order from what stands to what falls.
 MEANINGS = {
@@ -54,7 +72,21 @@ PARTS = {
 # The gravest first, where claims are sorted by weight.
 GRAVITY = ("refuted", "hypothesis", "not reproduced", "formula", "underspecified", "slip", "corrected", "reproduced",
            "verified", "definition")  # fmt: skip
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 SPELLED = {"mspbe": "MSPBE", "gq": "GQ", "proposition": "Proposition"}
 
 
@@ -96,21 +128,29 @@ def headline(claims: Iterable[Claim]) -> Block:
     first = f"No claim of the theory is refuted: {theory}."
     if refuted := number["refuted"]:
         first = f"{_many(refuted, 'claim')} of the theory {_were(refuted)} refuted; of the others, {theory}."
-    again, failed, unsaid = (number[verdict] for verdict in ("reproduced", "not reproduced", "underspecified"))
+    again, failed, unsaid = (
+        number[verdict] for verdict in ("reproduced", "not reproduced", "underspecified")
+    )
     experiments = (
         f"Of what it reports from experiments, its own and those it cites, {_many(again, 'claim')} {_were(again)} "
         f"reproduced, {_alone(failed)} failed to be, and {_alone(unsaid)} cannot be settled from what it prints"
         f"{', descriptions of what was run among them' * (unsaid > 1)}."
     )
     stand = sum(number[verdict] for verdict in ("verified", "reproduced", "definition"))
-    weighed = [f"{weight[name]} {_plural(name, weight[name])} ({WEIGHT_MEANINGS[name]})" for name in WEIGHTS]
+    weighed = [
+        f"{weight[name]} {_plural(name, weight[name])} ({WEIGHT_MEANINGS[name]})"
+        for name in WEIGHTS
+    ]
     total = (
         f"In all, {stand} of {sum(number.values())} claims stand as they are, and {number['corrected']} with a "
         f"correction: {', '.join(weighed[:-1])} and {weighed[-1]}."
     )
     first = first[0].upper() + first[1:]
     body = f"<p><strong>{first}</strong> {experiments}</p>\n<p>{total}</p>"
-    return Block(f'<div class="gq-scorecard gq-headline">\n{body}\n</div>', f"**{first}** {experiments}\n\n{total}")
+    return Block(
+        f'<div class="gq-scorecard gq-headline">\n{body}\n</div>',
+        f"**{first}** {experiments}\n\n{total}",
+    )
 
 
 def counts(claims: Iterable[Claim]) -> Block:
@@ -129,7 +169,11 @@ def counts(claims: Iterable[Claim]) -> Block:
     rows, lines = [], ["| verdict | claims | meaning |", "|---|---|---|"]
     for verdict, (_, meaning) in MEANINGS.items():
         share = f"{number[verdict] / largest:.3f}"
-        badge = f'<a href="#{_anchor(verdict)}">{_badge(verdict)}</a>' if number[verdict] else _badge(verdict)
+        badge = (
+            f'<a href="#{_anchor(verdict)}">{_badge(verdict)}</a>'
+            if number[verdict]
+            else _badge(verdict)
+        )
         bar = f'<span class="gq-bar gq-{_slug(verdict)}" style="--share: {share}" aria-hidden="true"></span>'
         rows.append(
             f'<tr><th scope="row">{badge}</th><td class="gq-number"><span>{number[verdict]}</span>{bar}</td>'
@@ -179,10 +223,18 @@ def controls(claims: Iterable[Claim]) -> Block:
         for verdict in reversed(MEANINGS)
         if verdict in given
     )
-    weights = _options([("", "any")] + [(name, f"{name}: {WEIGHT_MEANINGS[name]}") for name in WEIGHTS])
-    parts = [(key, name) for key, name in PARTS.items() if any(key in _parts(claim) for claim in listed)]
+    weights = _options(
+        [("", "any")] + [(name, f"{name}: {WEIGHT_MEANINGS[name]}") for name in WEIGHTS]
+    )
+    parts = [
+        (key, name) for key, name in PARTS.items() if any(key in _parts(claim) for claim in listed)
+    ]
     orders = _options(
-        [("", "by verdict, in sections"), ("place", "by place in the paper"), ("weight", "by weight, gravest first")]
+        [
+            ("", "by verdict, in sections"),
+            ("place", "by place in the paper"),
+            ("weight", "by weight, gravest first"),
+        ]
     )
     total = len(listed)
     form = f"""<form class="gq-filter" hidden aria-label="Filter and sort the claims">
@@ -231,7 +283,9 @@ def entries(claims: Iterable[Claim], verdict: Verdict | None = None) -> Block:
     anchor = f' id="{_anchor(verdict)}"' if verdict else ""
     return Block(
         f'<div class="gq-scorecard gq-group"{anchor}>\n<ol class="gq-list" role="list">\n{body}\n</ol>\n</div>',
-        "\n\n".join(_item(claim, *_account(claim), places.get(claim.repeats, "")) for claim in chosen),
+        "\n\n".join(
+            _item(claim, *_account(claim), places.get(claim.repeats, "")) for claim in chosen
+        ),
     )
 
 
@@ -260,7 +314,9 @@ def _were(number: int) -> str:
 
 def _sentences(text: str) -> list[str]:
     """The sentences of a text; an abbreviation or an initial ends none."""
-    return re.split(r"(?<!\bEq\.)(?<!\bEqs\.)(?<!\bal\.)(?<!\b[A-Z]\.)(?<=[.?!])\s+(?=[\"“]?[^\W\d_a-z])", text)
+    return re.split(
+        r"(?<!\bEq\.)(?<!\bEqs\.)(?<!\bal\.)(?<!\b[A-Z]\.)(?<=[.?!])\s+(?=[\"“]?[^\W\d_a-z])", text
+    )
 
 
 def _account(claim: Claim) -> tuple[str, str]:
@@ -305,12 +361,18 @@ def _position(claim: Claim) -> int:
 
 def _section(claim: Claim) -> str:
     """Where a numbered object is; empty where the place says it."""
-    return "" if claim.place.startswith(("Abstract", "Section", "Appendix")) else ", ".join(claim.sections)
+    return (
+        ""
+        if claim.place.startswith(("Abstract", "Section", "Appendix"))
+        else ", ".join(claim.sections)
+    )
 
 
 def _parts(claim: Claim) -> list[str]:
     """The parts of the paper in which the claim stands, by the names of PARTS."""
-    return list(dict.fromkeys(key for section in claim.sections for key in PARTS if section.startswith(key)))
+    return list(
+        dict.fromkeys(key for section in claim.sections for key in PARTS if section.startswith(key))
+    )
 
 
 def chapter_title(name: str) -> str:
@@ -357,14 +419,19 @@ def _badges(claim: Claim) -> str:
 
 
 def _options(choices: Sequence[tuple[str, str]]) -> str:
-    return "".join(f'<option value="{value}">{html.escape(name)}</option>' for value, name in choices)
+    return "".join(
+        f'<option value="{value}">{html.escape(name)}</option>' for value, name in choices
+    )
 
 
 def _evidence(claim: Claim) -> str:
     """Links to the cells, chapter by chapter, and the number of tests."""
     shown = []
     for chapter in dict.fromkeys(chapter for chapter, _ in claim.cells):
-        name, labels = chapter_title(chapter), [label for other, label in claim.cells if other == chapter]
+        name, labels = (
+            chapter_title(chapter),
+            [label for other, label in claim.cells if other == chapter],
+        )
         others = [
             f'<a href="{chapter}.html#{label}" aria-label="{name}, cell {number}">{number}</a>'
             for number, label in enumerate(labels[1:], 2)
@@ -378,7 +445,11 @@ def _evidence(claim: Claim) -> str:
 
 
 def _case(claim: Claim) -> str:
-    return f'<p class="gq-case"><strong>For the paper.</strong> {to_html(claim.defence)}</p>' if claim.defence else ""
+    return (
+        f'<p class="gq-case"><strong>For the paper.</strong> {to_html(claim.defence)}</p>'
+        if claim.defence
+        else ""
+    )
 
 
 def _card(claim: Claim) -> str:
@@ -404,7 +475,9 @@ def _entry(claim: Claim, rank: int, places: dict[str, str]) -> str:
         again = f'<p class="gq-again">Judged with {other}, whose thought it repeats; not counted again.</p>'
     section = _section(claim)
     grave = GRAVITY.index(claim.weight or claim.verdict)
-    words = " ".join([claim.place, *claim.sections, claim.verdict, claim.weight, claim.says, told, claim.defence])
+    words = " ".join(
+        [claim.place, *claim.sections, claim.verdict, claim.weight, claim.says, told, claim.defence]
+    )
     words = f"{words} {' '.join(chapter_title(chapter) for chapter, _ in claim.cells)}"
     data = {
         "verdict": claim.verdict,
@@ -415,7 +488,9 @@ def _entry(claim: Claim, rank: int, places: dict[str, str]) -> str:
         "repeats": claim.repeats,
         "words": " ".join(words.split()).lower(),
     }
-    attributes = " ".join(f'data-{name}="{html.escape(str(value))}"' for name, value in data.items())
+    attributes = " ".join(
+        f'data-{name}="{html.escape(str(value))}"' for name, value in data.items()
+    )
     return f"""<li class="gq-claim gq-{_slug(claim.verdict)}" id="claim-{claim.id}" {attributes}>
 <div class="gq-rail">
 <h4>{to_html(claim.place)}<a class="headerlink" href="#claim-{claim.id}" aria-label="Link to this entry">#</a></h4>

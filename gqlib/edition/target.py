@@ -25,13 +25,29 @@ from gqlib import _validate as check
 from gqlib import symbolic
 from gqlib._validate import Array
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
-from gqlib.edition.explore import GAMMA, LAM, SIGMA, Explorable, Preset, Slider, _show, to_javascript
+from gqlib.edition.explore import (
+    GAMMA,
+    LAM,
+    SIGMA,
+    Explorable,
+    Preset,
+    Slider,
+    _show,
+    to_javascript,
+)
 from gqlib.edition.mean_field import _DENOMINATOR, FLAGS
 from gqlib.prediction import PredictionProblem
 
 __all__ = ["WEIGHTS", "machine_weights", "show_target"]
 
-_WEAR = ((1.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.5), (1.0, 1.0, 0.0), (1.0, 0.0, 1.0), (1.0, 1.0, 0.0))
+_WEAR = (
+    (1.0, 0.0, 0.0),
+    (1.0, 1.0, 0.0),
+    (1.0, 0.0, 0.5),
+    (1.0, 1.0, 0.0),
+    (1.0, 0.0, 1.0),
+    (1.0, 1.0, 0.0),
+)
 _ALIKE = tuple((2.0,) if planned else (1.0,) for planned in PLAN.ravel())
 Weights = Literal["table", "three weights", "two weights", "one weight"]
 WEIGHTS = get_args(Weights)
@@ -73,7 +89,10 @@ def target_explorable() -> Explorable:
     table = symbolic.twin(machine_weights("table"), largest_denominator=_DENOMINATOR)
     mixed = table.p_pi + SIGMA * (table.p_mu - table.p_pi)
     values = symbolic.solve(sp.eye(6) - GAMMA * mixed, table.rewards).applyfunc(sp.factor)
-    formulas = {"values": to_javascript([SIGMA, GAMMA], list(values)), "xi": _rows(machine_weights("table").xi)}
+    formulas = {
+        "values": to_javascript([SIGMA, GAMMA], list(values)),
+        "xi": _rows(machine_weights("table").xi),
+    }
     for kind in WEIGHTS:
         twin = symbolic.twin(machine_weights(kind), largest_denominator=_DENOMINATOR)
         formulas[kind] = to_javascript([SIGMA, LAM, GAMMA], [*twin.A(), *twin.b()])
@@ -98,8 +117,16 @@ def target_explorable() -> Explorable:
             Preset("a table, the plan", {"sigma": 0.0, "lambda": 0.0, "gamma": 0.95}, "table"),
             Preset("a table, the crew", {"sigma": 1.0, "lambda": 0.0, "gamma": 0.95}, "table"),
             Preset("two weights", {"sigma": 0.5, "lambda": 0.0, "gamma": 0.95}, "two weights"),
-            Preset("one weight, near the hole", {"sigma": 0.44, "lambda": 0.0, "gamma": 0.95}, "one weight"),
-            Preset("the paper's λ = 0.99", {"sigma": 0.5, "lambda": 0.99, "gamma": 0.95}, "three weights"),
+            Preset(
+                "one weight, near the hole",
+                {"sigma": 0.44, "lambda": 0.0, "gamma": 0.95},
+                "one weight",
+            ),
+            Preset(
+                "the paper's λ = 0.99",
+                {"sigma": 0.5, "lambda": 0.99, "gamma": 0.95},
+                "three weights",
+            ),
         ),
     )
 

@@ -42,7 +42,9 @@ def themed(colour: str) -> str:
     return {100: ink, 0: paper}.get(share, f"color-mix(in srgb, {ink} {share}%, {paper})")
 
 
-def dress(node: ElementTree.Element, prefix: str, fixed: bool, whole: bool, styles: dict[str, str]) -> None:
+def dress(
+    node: ElementTree.Element, prefix: str, fixed: bool, whole: bool, styles: dict[str, str]
+) -> None:
     """Exchange the colours below a node, make its names the page's own, and move each style to a class of its own."""
     name, style = node.get("id", ""), node.attrib.pop("style", "")
     if name.startswith(figures.MAP) and not fixed:
@@ -52,7 +54,10 @@ def dress(node: ElementTree.Element, prefix: str, fixed: bool, whole: bool, styl
     if not fixed:
         style = COLOUR.sub(lambda found: f"{found[1]}: {themed(found[2])}", style)
     if style:
-        node.set("class", styles.setdefault(style.replace("url(#", f"url(#{prefix}"), f"{prefix}{len(styles)}"))
+        node.set(
+            "class",
+            styles.setdefault(style.replace("url(#", f"url(#{prefix}"), f"{prefix}{len(styles)}"),
+        )
     if name:
         node.set("id", prefix + name)
     if node.get("href", "").startswith("#"):
@@ -82,7 +87,12 @@ def inline(svg: str, prefix: str, alt: str) -> str:
     rules.text = "".join(f".{name}{{{style}}}" for style, name in styles.items())
     root.insert(0, rules)
     width = float(root.get("viewBox", "").split()[2]) * PIXELS
-    drawing = {"class": "gq-drawing", "role": "img", "aria-label": alt, "style": "fill: var(--gq-ink, #000000)"}
+    drawing = {
+        "class": "gq-drawing",
+        "role": "img",
+        "aria-label": alt,
+        "style": "fill: var(--gq-ink, #000000)",
+    }
     for key, value in drawing.items():
         root.set(key, value)
     body = ElementTree.tostring(root, encoding="unicode")

@@ -79,7 +79,9 @@ SHORT = 3  # and of a part that is never broken off
 # Words behind which a capital letter is a name, and words that show an "A" before them to be no article.
 NAMING = {"Appendix", "Appendices", "case", "cases", "Part", "Step"}
 VERBS = {"is", "has", "can", "must", "and", "or", "cannot", "itself"}
-DEEPEST = 50  # brackets within brackets; what is deeper is no formula, and would be followed for ever
+DEEPEST = (
+    50  # brackets within brackets; what is deeper is no formula, and would be followed for ever
+)
 ALGORITHMS = {"(σ)", "(λ)", "(σ, λ)"}
 
 
@@ -140,9 +142,16 @@ def to_html(text: str) -> str:
                 units[-1].append(fragment)
         for number, part in enumerate(formula):
             units += [["<wbr>"], []] if number else []
-            rest = "" if number + 1 == len(formula) else " {}"  # an operator at the end keeps its space
-            units[-1].append(rf'<span class="{MATH}">\({html.escape(part + rest, quote=False)}\)</span>')
-    tight = [f'<span class="gq-tight">{"".join(unit)}</span>' if len(unit) > 1 else "".join(unit) for unit in units]
+            rest = (
+                "" if number + 1 == len(formula) else " {}"
+            )  # an operator at the end keeps its space
+            units[-1].append(
+                rf'<span class="{MATH}">\({html.escape(part + rest, quote=False)}\)</span>'
+            )
+    tight = [
+        f'<span class="gq-tight">{"".join(unit)}</span>' if len(unit) > 1 else "".join(unit)
+        for unit in units
+    ]
     return "".join(tight)
 
 
@@ -182,7 +191,11 @@ def _tree(text: str) -> list[_Node]:
         if kind == "space":
             continue
         inner = open_groups[-1]
-        closes = BRACKETS.get(inner.text) == node.text if kind == "close" else kind == "norm" == inner.kind
+        closes = (
+            BRACKETS.get(inner.text) == node.text
+            if kind == "close"
+            else kind == "norm" == inner.kind
+        )
         if closes:
             node = open_groups.pop()
         elif kind in ("open", "norm") and len(open_groups) > DEEPEST:
@@ -192,7 +205,9 @@ def _tree(text: str) -> list[_Node]:
             open_groups.append(node)
             continue
         if node.kind in ("letter", "number", "size", "group", "norm"):
-            while (script := SCRIPTS.match(text, at)) and not (node.kind == "number" and script[0][0] in "_'’*"):
+            while (script := SCRIPTS.match(text, at)) and not (
+                node.kind == "number" and script[0][0] in "_'’*"
+            ):
                 node.scripts.append(script[0])
                 at = script.end()
         node.end = at
@@ -217,7 +232,9 @@ def _level(node: _Node) -> int:
     if node.kind == "letter":
         return 1 if node.text.isascii() and not node.scripts else 2
     if node.kind in ("group", "norm"):
-        return 2 if node.scripts or node.kind == "norm" else max(map(_level, node.inside), default=0)
+        return (
+            2 if node.scripts or node.kind == "norm" else max(map(_level, node.inside), default=0)
+        )
     return 2 if node.kind in ("size", "tex") or node.scripts else 0
 
 
@@ -235,17 +252,25 @@ def _is_variable(nodes: Sequence[_Node], at: int) -> bool:
         return True
     if after is not None and not after.spaced and after.kind in ("letter", "group", "norm"):
         return True
-    if before is not None and not node.spaced and before.kind in ("letter", "group", "norm", "number"):
+    if (
+        before is not None
+        and not node.spaced
+        and before.kind in ("letter", "group", "norm", "number")
+    ):
         return True
     if node.text == "a" or (before is not None and before.text in NAMING):
         return False
     starts = before is None or before.text in ".:;?!“(" or before.text[0].isupper()
-    following = nodes[at + 2] if after is not None and after.text == "." and at + 2 < len(nodes) else None
+    following = (
+        nodes[at + 2] if after is not None and after.text == "." and at + 2 < len(nodes) else None
+    )
     if starts and following is not None and following.text[0].isupper():  # an initial
         return False
     if node.text != "A" or not starts or after is None or after.text in VERBS:
         return True
-    product = after.kind == "letter" and at + 2 < len(nodes) and _is_operator(nodes[at + 2])  # as in: A θ + b
+    product = (
+        after.kind == "letter" and at + 2 < len(nodes) and _is_operator(nodes[at + 2])
+    )  # as in: A θ + b
     return product or after.kind not in ("word", "letter")
 
 
@@ -255,7 +280,9 @@ def _is_mathematics(nodes: Sequence[_Node], at: int, inside: bool) -> bool:
     if node.kind == "letter":
         return inside or _level(node) == 2 or _is_variable(nodes, at)
     if node.kind in ("group", "norm"):
-        return bool(node.inside) and all(_is_mathematics(node.inside, i, True) for i in range(len(node.inside)))
+        return bool(node.inside) and all(
+            _is_mathematics(node.inside, i, True) for i in range(len(node.inside))
+        )
     if node.kind == "operator":
         return _is_operator(node, inside)
     if node.kind == "word":
@@ -350,13 +377,21 @@ def _join(nodes: Sequence[_Node]) -> str:
         spread = node.kind == "operator" and node.text not in "/.,;"
         command = re.search(r"\\[A-Za-z]+$", written) is not None and one[0].isalpha()
         after_comma = written.endswith((",", ";"))
-        written += (" " if spread or node.spaced or command or after_comma else "") + one + (" " if spread else "")
+        written += (
+            (" " if spread or node.spaced or command or after_comma else "")
+            + one
+            + (" " if spread else "")
+        )
     return re.sub(" +", " ", written).strip()
 
 
 def _plain(node: _Node) -> str:
     """A group as it was typed, in short."""
-    return f"({', '.join(inner.text for inner in node.inside if inner.text != ',')})" if node.text == "(" else ""
+    return (
+        f"({', '.join(inner.text for inner in node.inside if inner.text != ',')})"
+        if node.text == "("
+        else ""
+    )
 
 
 def _tex(node: _Node) -> str:
@@ -374,7 +409,9 @@ def _tex(node: _Node) -> str:
     elif node.kind == "size":
         base = rf"\lvert\mathcal{{{node.text[1]}}}\rvert"
     else:
-        base = (RELATIONS | BINARY | INNER | FUNCTIONS).get(node.text, node.text.replace("%", r"\%"))
+        base = (RELATIONS | BINARY | INNER | FUNCTIONS).get(
+            node.text, node.text.replace("%", r"\%")
+        )
     return base + _scripted(node)
 
 
@@ -398,4 +435,6 @@ def _script(text: str) -> str:
     """What stands in an index or exponent, in TeX."""
     if text == "T":
         return r"\top"
-    return _join(_tree(text[1:-1] if text[0] in "{(" else text)).replace(" ", "" if "\\" not in text else " ")
+    return _join(_tree(text[1:-1] if text[0] in "{(" else text)).replace(
+        " ", "" if "\\" not in text else " "
+    )

@@ -35,7 +35,11 @@ OPTIONS = COMPILE | {"cache": False}
 SMALLEST_SCALE = 1e-100  # of ω: below it, W is multiplied through
 # How a run ends, beside the episode and the step where it does; `locate` returns the first two of the negative ones.
 FINISHED, DIVERGED = 0, 1
-LOST, NO_STATE, NO_REWARD = -1, -2, -3  # an index out of range; a state, or a reward, that is no finite number
+LOST, NO_STATE, NO_REWARD = (
+    -1,
+    -2,
+    -3,
+)  # an index out of range; a state, or a reward, that is no finite number
 
 
 class Parts(NamedTuple):
@@ -97,7 +101,21 @@ def explore(greedy: Any, epsilon: Any, share: Any, actions: Any, stream: Any) ->
 @lru_cache(maxsize=64)
 def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
     """The compiled run of all episodes; it returns how it ended, in which episode, and after how many of its steps."""
-    start, step, locate, dot, begin, before, after, actions, tilings, gradient, ridge, here, each = parts
+    (
+        start,
+        step,
+        locate,
+        dot,
+        begin,
+        before,
+        after,
+        actions,
+        tilings,
+        gradient,
+        ridge,
+        here,
+        each,
+    ) = parts
     shape = (0,) * tilings  # whose length the compiler knows
 
     @njit(forceinline=True, **OPTIONS)
@@ -127,7 +145,9 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
         return actions - 1
 
     @njit(nogil=True, **OPTIONS)
-    def run(data: Any, codes: Any, memory: Any, streams: Any, sigmas: Any, rates: Any, limits: Any) -> Any:
+    def run(
+        data: Any, codes: Any, memory: Any, streams: Any, sigmas: Any, rates: Any, limits: Any
+    ) -> Any:
         # Before the loop, since a reference is counted each time an array is taken out of a tuple.
         active, grid = codes
         weights, live, steps_out, returns_out = memory
@@ -186,7 +206,9 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                 phi_omega = s * sum_w + h * sum_e if gradient else 0.0
                 phi_trace = c * sum_e
                 value = sum_t + g * sum_e + waiting * norm
-                decay, gain, shrink, on_phi = before(mind, Before(value, phi_omega, phi_trace, norm, rho), rates)
+                decay, gain, shrink, on_phi = before(
+                    mind, Before(value, phi_omega, phi_trace, norm, rho), rates
+                )
                 decayed = c * decay
                 if decayed < flush_below:
                     live_count = flush(weights, live, live_count, g, h / s, decayed)
@@ -208,8 +230,12 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                 waiting = 0.0
                 for j in range(tilings):
                     i = np.int64(active[first + j])
-                    live[natural(live_count)] = i  # without a branch, which the processor could not guess
-                    live_count += np.int64(add_row(weights, i, add_t, lift, add_w if gradient else 0.0))
+                    live[natural(live_count)] = (
+                        i  # without a branch, which the processor could not guess
+                    )
+                    live_count += np.int64(
+                        add_row(weights, i, add_t, lift, add_w if gradient else 0.0)
+                    )
 
                 # what follows
                 next_action, next_greedy, next_rho, sampled, expected = 0, 0, 0.0, 0.0, 0.0
@@ -224,7 +250,9 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                     if each:
                         for a in range(actions):
                             expected += on_each * q[a]
-                seen = Seen(reward, value, sampled, expected, sigma, next_rho, phi_omega, m, n, phi_trace)
+                seen = Seen(
+                    reward, value, sampled, expected, sigma, next_rho, phi_omega, m, n, phi_trace
+                )
                 mind, change = after(mind, seen, rates)
                 if not abs(change.delta) < DIVERGED_ABOVE:
                     flush(weights, live, live_count, g, h / s, 0.0)
@@ -285,7 +313,13 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
 @lru_cache(maxsize=64)
 def bare_of(parts: Parts) -> Callable[..., int]:
     """The same environment, coder and choice of actions without learning: the cost that every learner bears."""
-    start, step, locate, actions, tilings = parts.start, parts.step, parts.locate, parts.actions, parts.tilings
+    start, step, locate, actions, tilings = (
+        parts.start,
+        parts.step,
+        parts.locate,
+        parts.actions,
+        parts.tilings,
+    )
 
     @njit(forceinline=True, **OPTIONS)
     def value(theta: Any, active: Any, first: Any) -> Any:
@@ -298,7 +332,9 @@ def bare_of(parts: Parts) -> Callable[..., int]:
         return total + other
 
     @njit(forceinline=True, **OPTIONS)
-    def choose(theta: Any, active: Any, row: Any, q: Any, epsilon: Any, share: Any, stream: Any) -> Any:
+    def choose(
+        theta: Any, active: Any, row: Any, q: Any, epsilon: Any, share: Any, stream: Any
+    ) -> Any:
         for a in range(actions):
             q[a] = value(theta, active, row + a * tilings)
         largest = q[0]

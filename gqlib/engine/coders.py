@@ -73,14 +73,20 @@ class Tiles:
         low = check.array("low", self.low, (None,))
         high = check.array("high", self.high, low.shape)
         if not (low < high).all():
-            raise ValueError(f"high is {check.brief(self.high)}; it should be above low, {check.brief(self.low)}")
+            raise ValueError(
+                f"high is {check.brief(self.high)}; it should be above low, {check.brief(self.low)}"
+            )
         tiles: Any = self.tiles
         tiles = tiles.tolist() if isinstance(tiles, np.ndarray) else tiles
         if not isinstance(tiles, tuple | list) or len(tiles) != len(low):
-            raise ValueError(f"tiles is {check.brief(self.tiles)}; it should hold a number for each of {len(low)} axes")
+            raise ValueError(
+                f"tiles is {check.brief(self.tiles)}; it should hold a number for each of {len(low)} axes"
+            )
         object.__setattr__(self, "low", tuple(low.tolist()))
         object.__setattr__(self, "high", tuple(high.tolist()))
-        object.__setattr__(self, "tiles", tuple(check.integer("tiles", n, low=1, high=1024) for n in tiles))
+        object.__setattr__(
+            self, "tiles", tuple(check.integer("tiles", n, low=1, high=1024) for n in tiles)
+        )
         object.__setattr__(self, "tilings", check.integer("tilings", self.tilings, low=1, high=64))
         if self.size > LARGEST_P:
             raise ValueError(f"tiles is {self.tiles}; with {self.tilings} tilings that makes {self.size} features, "
@@ -99,7 +105,9 @@ class Tiles:
     def _fine(self, state: tuple[float, ...]) -> list[int]:
         """The numbers q_i of a state."""
         grid, found = self._grid(), []
-        for i, x in enumerate(check.array("state", state, (len(self.low),), largest=np.inf).tolist()):
+        for i, x in enumerate(
+            check.array("state", state, (len(self.low),), largest=np.inf).tolist()
+        ):
             low, scale, top = grid[3 * i : 3 * i + 3].tolist()
             found.append(int(min(max((x - low) * scale, 0.0), top)))
         return found
@@ -137,7 +145,9 @@ class Tiles:
 
     def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
         """`locate` and `dot`, compiled."""
-        return _tile_functions(self.tiles, self.tilings, actions, self._few_cells(), observe, stride)
+        return _tile_functions(
+            self.tiles, self.tilings, actions, self._few_cells(), observe, stride
+        )
 
     def _few_cells(self) -> bool:
         """Whether the fine cells are few enough for a table."""
@@ -166,7 +176,9 @@ def _tile_functions(
     @njit(forceinline=True, **OPTIONS)
     def fine(grid: Any, x: Any, i: Any) -> Any:
         value = (x - grid[3 * i]) * grid[3 * i + 1]
-        value = value if value > 0.0 else 0.0  # NaN becomes zero too: nothing leaves the table before it is told
+        value = (
+            value if value > 0.0 else 0.0
+        )  # NaN becomes zero too: nothing leaves the table before it is told
         top = grid[3 * i + 2]
         return natural(np.int64(value if value < top else top))
 
@@ -238,7 +250,9 @@ class Features:
         if not is_jitted(check.takes("fill", self.fill, "data", "state", "out")) and COMPILED:
             raise ValueError("fill is a plain function; it should be compiled by numba.njit")
         object.__setattr__(self, "size", check.integer("size", self.size, low=1, high=LARGEST_P))
-        object.__setattr__(self, "active", check.integer("active", self.active, low=1, high=min(self.size, 1024)))
+        object.__setattr__(
+            self, "active", check.integer("active", self.active, low=1, high=min(self.size, 1024))
+        )
 
     def indices(self, state: Any, data: Any = ()) -> list[int]:
         """The active features of a state."""
@@ -246,7 +260,9 @@ class Features:
         try:
             self.fill.py_func(data, state, out)  # type: ignore[attr-defined]
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-            raise ValueError(f"state is {check.brief(state)}, which fill cannot take: {error}") from error
+            raise ValueError(
+                f"state is {check.brief(state)}, which fill cannot take: {error}"
+            ) from error
         found: list[int] = out.tolist()
         if min(found) < 0 or max(found) >= self.size or len(set(found)) < self.active:
             raise ValueError(f"state is {check.brief(state)}, for which fill gives {found}; "
@@ -267,7 +283,9 @@ class Features:
 
 
 @lru_cache(maxsize=32)
-def _feature_functions(fill: Any, size: int, count: int, actions: int, stride: int) -> tuple[Any, Any]:
+def _feature_functions(
+    fill: Any, size: int, count: int, actions: int, stride: int
+) -> tuple[Any, Any]:
     width, norm = count * actions, float(count)
 
     @njit(**OPTIONS)
@@ -347,11 +365,15 @@ class CarTable:
     def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
         """`locate` and `dot`, compiled."""
         table = self._table
-        return _car_functions(self.tilings, table.rows.shape[1], len(table.edges_x), len(table.edges_v), observe)
+        return _car_functions(
+            self.tilings, table.rows.shape[1], len(table.edges_x), len(table.edges_v), observe
+        )
 
 
 @lru_cache(maxsize=8)
-def _car_functions(tilings: int, width: int, edges_x: int, edges_v: int, observe: Any) -> tuple[Any, Any]:
+def _car_functions(
+    tilings: int, width: int, edges_x: int, edges_v: int, observe: Any
+) -> tuple[Any, Any]:
     first_v, cells = 4 + edges_x, edges_v - 1
 
     @njit(forceinline=True, **OPTIONS)
@@ -359,7 +381,9 @@ def _car_functions(tilings: int, width: int, edges_x: int, edges_v: int, observe
         x, v = observe(data, state)
         # The table ends with the box, which an environment of one's own may leave; what is no number is not in it.
         # `likely`, since a choice of the row by comparison would have to be waited for (5 ns).
-        if not likely(x >= POSITION_MIN and x <= POSITION_MAX and v >= -VELOCITY_MAX and v <= VELOCITY_MAX):
+        if not likely(
+            x >= POSITION_MIN and x <= POSITION_MAX and v >= -VELOCITY_MAX and v <= VELOCITY_MAX
+        ):
             return LOST if finite((x, v)) else NO_STATE
         i, j = natural(np.int64(x * grid[0] + grid[1])), natural(np.int64(v * grid[2] + grid[3]))
         if x < grid[4 + i]:

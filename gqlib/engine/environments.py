@@ -123,12 +123,16 @@ class Environment(ByValue):
             if not is_jitted(check.takes(name, getattr(self, name), *arguments)) and COMPILED:
                 raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
         object.__setattr__(self, "actions", check.integer("actions", self.actions, low=1, high=64))
-        object.__setattr__(self, "max_steps", check.integer("max_steps", self.max_steps, low=1, high=check.ROOM))
+        object.__setattr__(
+            self, "max_steps", check.integer("max_steps", self.max_steps, low=1, high=check.ROOM)
+        )
         check.instance("coder", self.coder, Tiles, Features, CarTable)
         check.instance("data", self.data, tuple)
         check.instance("name", self.name, str)
         if isinstance(self.coder, CarTable) and self.actions != car.ACTIONS:
-            raise ValueError(f"actions is {self.actions}; with the table of the car's tiles it should be {car.ACTIONS}")
+            raise ValueError(
+                f"actions is {self.actions}; with the table of the car's tiles it should be {car.ACTIONS}"
+            )
         if self.coder._rows(self.actions) > 2**26:
             raise ValueError(f"coder has {self.coder.size} features for each of {self.actions} actions; "  # type: ignore[union-attr]
                              "together there should be at most 2**26")  # fmt: skip
@@ -181,7 +185,9 @@ def _car_observe(data: Any, state: Any) -> Any:
     return state[0], state[1]
 
 
-def mountain_car(tilings: int = 8, *, p: int | None = None, memory: FixedMemory = "int") -> Environment:
+def mountain_car(
+    tilings: int = 8, *, p: int | None = None, memory: FixedMemory = "int"
+) -> Environment:
     """The mountain car, with tilings of 8 × 8 tiles.
 
     Parameters
@@ -199,7 +205,9 @@ def mountain_car(tilings: int = 8, *, p: int | None = None, memory: FixedMemory 
     """
     low, high = (car.POSITION_MIN, -car.VELOCITY_MAX), (car.POSITION_MAX, car.VELOCITY_MAX)
     coder = Tiles(low, high, (8, 8), tilings) if p is None else CarTable(p, tilings, memory)
-    return Environment(_car_start, _car_step, car.ACTIONS, coder, _car_observe, max_steps=5000, name="mountain car")
+    return Environment(
+        _car_start, _car_step, car.ACTIONS, coder, _car_observe, max_steps=5000, name="mountain car"
+    )
 
 
 # Gymnasium's CartPole-v1.
@@ -222,9 +230,16 @@ def _pole_step(data: Any, state: Any, action: Any, stream: Any) -> Any:
     force = _FORCE if action == 1 else -_FORCE
     sine, cosine = _sine_and_cosine(angle)
     push = (force + _POLE_LENGTH * (spin * spin) * sine) / _TOTAL
-    turn = (_GRAVITY * sine - cosine * push) / (_HALF_LENGTH * (4.0 / 3.0 - _POLE * (cosine * cosine) / _TOTAL))
+    turn = (_GRAVITY * sine - cosine * push) / (
+        _HALF_LENGTH * (4.0 / 3.0 - _POLE * (cosine * cosine) / _TOTAL)
+    )
     pull = push - _POLE_LENGTH * turn * cosine / _TOTAL
-    x, speed, angle, spin = x + _TAU * speed, speed + _TAU * pull, angle + _TAU * spin, spin + _TAU * turn
+    x, speed, angle, spin = (
+        x + _TAU * speed,
+        speed + _TAU * pull,
+        angle + _TAU * spin,
+        spin + _TAU * turn,
+    )
     ends = x < -_EDGE or x > _EDGE or angle < -_TILT or angle > _TILT
     return (x, speed, angle, spin), 1.0, ends
 
@@ -281,9 +296,15 @@ def _acrobot_step(data: Any, state: Any, action: Any, stream: Any) -> Any:
     a, b, da, db = state
     torque, half = np.float64(action - 1), 0.5 * _DT
     k1 = _acrobot_slope(a, b, da, db, torque)
-    k2 = _acrobot_slope(a + half * k1[0], b + half * k1[1], da + half * k1[2], db + half * k1[3], torque)
-    k3 = _acrobot_slope(a + half * k2[0], b + half * k2[1], da + half * k2[2], db + half * k2[3], torque)
-    k4 = _acrobot_slope(a + _DT * k3[0], b + _DT * k3[1], da + _DT * k3[2], db + _DT * k3[3], torque)
+    k2 = _acrobot_slope(
+        a + half * k1[0], b + half * k1[1], da + half * k1[2], db + half * k1[3], torque
+    )
+    k3 = _acrobot_slope(
+        a + half * k2[0], b + half * k2[1], da + half * k2[2], db + half * k2[3], torque
+    )
+    k4 = _acrobot_slope(
+        a + _DT * k3[0], b + _DT * k3[1], da + _DT * k3[2], db + _DT * k3[3], torque
+    )
     sixth = _DT / 6.0
     a = _wrapped(a + sixth * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]))
     b = _wrapped(b + sixth * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]))
@@ -347,4 +368,6 @@ def chain(task: TabularTask, name: str = "chain") -> Environment:
     law, moves = np.cumsum(task.start), np.cumsum(mdp.transitions, axis=2)
     data = law, moves, np.array(mdp.rewards), np.array(mdp.is_terminal)
     coder = Features(_chain_fill, mdp.n_states)
-    return Environment(_chain_start, _chain_step, mdp.n_actions, coder, data=data, max_steps=10_000, name=name)
+    return Environment(
+        _chain_start, _chain_step, mdp.n_actions, coder, data=data, max_steps=10_000, name=name
+    )

@@ -87,7 +87,9 @@ class Learner:
 
     def __repr__(self) -> str:
         words = ["with omega" if self.gradient else "without omega", *["a ridge"] * self.ridge]
-        return f"Learner({self.after.__name__.strip('_')}, {', '.join(words + ['here'] * self.here)})"
+        return (
+            f"Learner({self.after.__name__.strip('_')}, {', '.join(words + ['here'] * self.here)})"
+        )
 
     def __post_init__(self) -> None:
         step = ("memory", "seen", "rates")
@@ -161,21 +163,27 @@ def _dutch(memory: Any, seen: Any, rates: Any) -> Any:
 def _true_online(memory: Any, seen: Any, rates: Any) -> Any:
     delta = seen.reward + rates.gamma * seen.sampled - seen.value
     gap = rates.alpha * (seen.value - memory[0])
-    return (seen.sampled,), Change(delta, rates.alpha * delta + gap, 0.0, 0.0, 0.0, 0.0, -gap, 0.0, 0.0)
+    return (seen.sampled,), Change(
+        delta, rates.alpha * delta + gap, 0.0, 0.0, 0.0, 0.0, -gap, 0.0, 0.0
+    )
 
 
 @njit(forceinline=True, **COMPILE)
 def _gradient(delta: Any, chosen: Any, rest: Any, here: Any, rates: Any) -> Any:
     """θ and ω gain δe, and θ moreover multiples of φ' (`chosen`), of φ̄' (`rest`) and of φ (`here`)."""
     on_greedy, on_each = rest * rates.on_greedy, rest * rates.on_each
-    return Change(delta, rates.alpha * delta, rates.beta * delta, chosen, on_greedy, on_each, here, 0.0, 0.0)
+    return Change(
+        delta, rates.alpha * delta, rates.beta * delta, chosen, on_greedy, on_each, here, 0.0, 0.0
+    )
 
 
 @njit(forceinline=True, **COMPILE)
 def _gq(memory: Any, seen: Any, rates: Any) -> Any:
     delta = seen.reward + rates.gamma * _mixture(seen) - seen.value
     factor = -rates.alpha * rates.gamma * seen.trace_omega
-    return memory, _gradient(delta, factor * (seen.sigma - rates.lam), factor * (1.0 - seen.sigma), 0.0, rates)
+    return memory, _gradient(
+        delta, factor * (seen.sigma - rates.lam), factor * (1.0 - seen.sigma), 0.0, rates
+    )
 
 
 @njit(forceinline=True, **COMPILE)
@@ -190,19 +198,34 @@ def _corrected_gq(memory: Any, seen: Any, rates: Any) -> Any:
 @njit(forceinline=True, **COMPILE)
 def _gq_lagged(memory: Any, seen: Any, rates: Any) -> Any:
     delta = seen.reward + rates.gamma * _mixture(seen) - seen.value
-    along = seen.trace_omega + rates.beta * (delta * seen.trace_norm - seen.phi_omega * seen.trace_phi)  # e . new omega
+    along = seen.trace_omega + rates.beta * (
+        delta * seen.trace_norm - seen.phi_omega * seen.trace_phi
+    )  # e . new omega
     factor = -rates.alpha * rates.gamma * along
     rest = factor * (1.0 - seen.sigma)
     late = (factor * (seen.sigma - rates.lam), rest * rates.on_greedy, rest * rates.on_each)
     return late, Change(
-        delta, rates.alpha * delta, rates.beta * delta, 0.0, 0.0, 0.0, memory[0], memory[1], memory[2]
+        delta,
+        rates.alpha * delta,
+        rates.beta * delta,
+        0.0,
+        0.0,
+        0.0,
+        memory[0],
+        memory[1],
+        memory[2],
     )
 
 
 @njit(forceinline=True, **COMPILE)
 def _qrc_before(memory: Any, seen: Any, rates: Any) -> Any:
     cut = min(1.0, seen.rho)
-    return rates.gamma * rates.lam * cut, 1.0, 1.0 - rates.beta * rates.kappa, -rates.beta * seen.phi_omega
+    return (
+        rates.gamma * rates.lam * cut,
+        1.0,
+        1.0 - rates.beta * rates.kappa,
+        -rates.beta * seen.phi_omega,
+    )
 
 
 @njit(forceinline=True, **COMPILE)

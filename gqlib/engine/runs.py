@@ -112,9 +112,16 @@ class EngineSetting(SigmaFields, Setting):
 
     def __post_init__(self) -> None:
         if not isinstance(self.environment, Environment):
-            _name("environment", self.environment, tuple(ENVIRONMENTS), "'module:function', or an Environment")
+            _name(
+                "environment",
+                self.environment,
+                tuple(ENVIRONMENTS),
+                "'module:function', or an Environment",
+            )
         elif tuple(self.options):
-            raise ValueError(f"options is {check.brief(self.options)}; an environment that is made already has none")
+            raise ValueError(
+                f"options is {check.brief(self.options)}; an environment that is made already has none"
+            )
         if not isinstance(self.learner, Learner):
             _name("learner", self.learner, tuple(LEARNERS), "'module:name', or a Learner")
         # What comes back from JSON is a list of lists.
@@ -122,7 +129,9 @@ class EngineSetting(SigmaFields, Setting):
             options = tuple(sorted((str(name), _frozen(value)) for name, value in self.options))
             hash(options)
         except (TypeError, ValueError):
-            raise ValueError(f"options is {check.brief(self.options)}; it should hold pairs (name, value)") from None
+            raise ValueError(
+                f"options is {check.brief(self.options)}; it should hold pairs (name, value)"
+            ) from None
         checked: dict[str, Any] = {
             "options": options,
             "lam": check.scalar("lam", self.lam, low=0.0, high=1.0),
@@ -136,7 +145,9 @@ class EngineSetting(SigmaFields, Setting):
             "theta0": check.scalar("theta0", self.theta0),
         }
         if self.max_steps is not None:
-            checked["max_steps"] = check.integer("max_steps", self.max_steps, low=1, high=check.ROOM)
+            checked["max_steps"] = check.integer(
+                "max_steps", self.max_steps, low=1, high=check.ROOM
+            )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         self.check_sigma()
@@ -151,7 +162,9 @@ class EngineSetting(SigmaFields, Setting):
         """The learner's functions."""
         if isinstance(self.learner, Learner):
             return self.learner
-        found = LEARNERS[self.learner] if self.learner in LEARNERS else _import("learner", self.learner)
+        found = (
+            LEARNERS[self.learner] if self.learner in LEARNERS else _import("learner", self.learner)
+        )
         check.instance("learner", found, Learner)
         learner: Learner = found
         return learner
@@ -161,13 +174,19 @@ class EngineSetting(SigmaFields, Setting):
         """The key by which a sweep stores the setting."""
         for name in ("environment", "learner"):
             if not isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} is an object; in a setting that is stored it should be 'module:name'")
+                raise ValueError(
+                    f"{name} is an object; in a setting that is stored it should be 'module:name'"
+                )
         return super().key
 
     @property
     def imported(self) -> tuple[str, ...]:
         """The environment and the learner, where they are not from gqlib."""
-        return tuple(name for name in (self.environment, self.learner) if isinstance(name, str) and ":" in name)
+        return tuple(
+            name
+            for name in (self.environment, self.learner)
+            if isinstance(name, str) and ":" in name
+        )
 
 
 @lru_cache(maxsize=32)
@@ -246,10 +265,16 @@ class EngineResult(ByValue):
 
     def _repr_html_(self) -> str:
         runs, episodes = self.steps.shape
-        rows = [("environment", self.setting.make_environment().name), ("learner", _called(self.setting.learner))]
+        rows = [
+            ("environment", self.setting.make_environment().name),
+            ("learner", _called(self.setting.learner)),
+        ]
         rows += [("runs", str(runs)), ("episodes of each", str(episodes))]
         rows += told_mean("mean return", self.returns.mean(axis=1))
-        rows += [("capped episodes", str(self.capped.sum())), ("diverged runs", str(self.diverged.sum()))]
+        rows += [
+            ("capped episodes", str(self.capped.sum())),
+            ("diverged runs", str(self.diverged.sum())),
+        ]
         return html_table("EngineResult", rows)
 
 
@@ -293,7 +318,9 @@ def run(
     >>> result.returns.shape, bool((result.returns[:, -50:].mean() > 2 * result.returns[:, :10].mean()))
     ((5, 200), True)
     """
-    known = tuple(one.name for one in fields(EngineSetting) if one.name not in ("environment", "learner"))
+    known = tuple(
+        one.name for one in fields(EngineSetting) if one.name not in ("environment", "learner")
+    )
     for name in numbers:
         check.choice("numbers", name, known)
     setting = EngineSetting(environment, learner, **numbers)
@@ -301,7 +328,12 @@ def run(
 
 
 def run_setting(
-    setting: EngineSetting, runs: int, seed: int, *, first_run: int = 0, engine: Literal["fast", "reference"] = "fast"
+    setting: EngineSetting,
+    runs: int,
+    seed: int,
+    *,
+    first_run: int = 0,
+    engine: Literal["fast", "reference"] = "fast",
 ) -> EngineResult:
     """`run`, given a setting.
 
@@ -323,7 +355,9 @@ def run_setting(
     limit = environment.max_steps if setting.max_steps is None else setting.max_steps
     found = []
     for number in range(first_run, first_run + runs):
-        own = replace(environment, data=_apart(environment.data))  # what a run writes there, no other run reads
+        own = replace(
+            environment, data=_apart(environment.data)
+        )  # what a run writes there, no other run reads
         found.append(one(setting, own, learner, limit, seed, number))
         outcome, episode, step = found[-1][2]
         if outcome == LOST:
@@ -360,10 +394,16 @@ def engine_runs(setting: EngineSetting, runs: int, seed: int, *, first_run: int)
     {'steps': (3, 4), 'returns': (3, 4), 'diverged': (3,)}
     """
     result = run_setting(setting, runs, seed, first_run=first_run)
-    return {"steps": result.steps.astype(np.int32), "returns": result.returns, "diverged": result.diverged}
+    return {
+        "steps": result.steps.astype(np.int32),
+        "returns": result.returns,
+        "diverged": result.diverged,
+    }
 
 
-def parts_of(environment: Environment, learner: Learner, target: str, stride: int = ROW_OF_WEIGHTS) -> Parts:
+def parts_of(
+    environment: Environment, learner: Learner, target: str, stride: int = ROW_OF_WEIGHTS
+) -> Parts:
     """What the kernel of a setting is made of; indices are multiplied by `stride`, the numbers in a row of weights."""
     locate, dot = environment.coder._functions(environment.actions, environment.observe, stride)
     return Parts(
@@ -394,11 +434,18 @@ def rates_of(setting: EngineSetting, actions: int) -> Rates:
 
 def streams_of(seed: int, run: int) -> Streams:
     """The streams of a run, made afresh, because kernels advance them."""
-    return Streams(words(seed, run, START), words(seed, run, BEHAVIOUR), words(seed, run, TRAJECTORY))
+    return Streams(
+        words(seed, run, START), words(seed, run, BEHAVIOUR), words(seed, run, TRAJECTORY)
+    )
 
 
 def _fast_run(
-    setting: EngineSetting, environment: Environment, learner: Learner, max_steps: int, seed: int, run: int
+    setting: EngineSetting,
+    environment: Environment,
+    learner: Learner,
+    max_steps: int,
+    seed: int,
+    run: int,
 ) -> Run:
     actions = environment.actions
     rows = environment.coder._rows(actions)
@@ -414,7 +461,10 @@ def _fast_run(
         words(seed, run, SIGMA),
     )
     kernel = kernel_of(parts_of(environment, learner, setting.target))
-    with notice(f"compiling the engine for {environment.name} ..."), _told_shortly(environment, seed, run):
+    with (
+        notice(f"compiling the engine for {environment.name} ..."),
+        _told_shortly(environment, seed, run),
+    ):
         outcome, episode, step = kernel(
             environment.data,
             environment.coder._codes(actions, ROW_OF_WEIGHTS),
@@ -424,7 +474,13 @@ def _fast_run(
             rates_of(setting, actions),
             Limits(max_steps, setting.epsilon, FLUSH_BELOW),
         )
-    return steps, returns, (int(outcome), int(episode), int(step)), weights[:, 0].copy(), weights[:, 2].copy()
+    return (
+        steps,
+        returns,
+        (int(outcome), int(episode), int(step)),
+        weights[:, 0].copy(),
+        weights[:, 2].copy(),
+    )
 
 
 @contextmanager
@@ -454,11 +510,15 @@ def _rehearse(environment: Environment, seed: int, run: int) -> None:
     state = environment.start(environment.data, starts)
     answer = environment.step(environment.data, state, 0, moves)
     if not isinstance(answer, tuple) or len(answer) != 3:
-        raise ValueError(f"step returned {check.brief(answer)}; it should return the next state, the reward and an end")
+        raise ValueError(
+            f"step returned {check.brief(answer)}; it should return the next state, the reward and an end"
+        )
     kinds = [type(state), type(answer[0])]
     if kinds[0] is not kinds[1] or np.shape(state) != np.shape(answer[0]):
         states = f"{check.brief(answer[0])} after {check.brief(state)}"
-        raise ValueError(f"step returned the state {states}; both should be of the same type and size")
+        raise ValueError(
+            f"step returned the state {states}; both should be of the same type and size"
+        )
 
 
 def _fits(environment: Environment, seed: int, run: int) -> None:
@@ -467,7 +527,9 @@ def _fits(environment: Environment, seed: int, run: int) -> None:
         seen = _seen(environment, environment.start(environment.data, streams_of(seed, run)[0]))
         if np.shape(seen) != np.shape(environment.coder.low):
             told = f"coder of {environment.name!r} has no place for the state {check.brief(seen)}"
-            raise ValueError(f"{told}; a state should have as many entries as its box, {len(environment.coder.low)}")
+            raise ValueError(
+                f"{told}; a state should have as many entries as its box, {len(environment.coder.low)}"
+            )
 
 
 def _seen(environment: Environment, state: Any) -> Any:
@@ -497,7 +559,12 @@ def _features(environment: Environment, state: Any) -> Array:
 
 
 def _reference_run(
-    setting: EngineSetting, environment: Environment, learner: Learner, max_steps: int, seed: int, run: int
+    setting: EngineSetting,
+    environment: Environment,
+    learner: Learner,
+    max_steps: int,
+    seed: int,
+    run: int,
 ) -> Run:
     starts, behaviour, moves = streams_of(seed, run)
     sigmas, data, actions = words(seed, run, SIGMA), environment.data, environment.actions
@@ -508,13 +575,18 @@ def _reference_run(
               False: rates.on_each / share if share > 0.0 else 0.0}  # fmt: skip
     p = environment.coder._rows(actions)
     theta, omega = np.full(p, setting.theta0), np.zeros(p)
-    steps, returns = np.full(setting.episodes, -max_steps, dtype=np.int64), np.zeros(setting.episodes)
+    steps, returns = (
+        np.full(setting.episodes, -max_steps, dtype=np.int64),
+        np.zeros(setting.episodes),
+    )
     schedule, mean = setting.schedule, setting.sigma
     z = float(normal(sigmas)) if setting.sigma_drawn == "run" else 0.0
 
     def choose(phis: Array) -> tuple[int, int]:
         greedy, u = int(tied(phis @ theta)[0]), uniform(behaviour)
-        return greedy, greedy if u >= setting.epsilon else sum(u >= a * share for a in range(1, actions))
+        return greedy, greedy if u >= setting.epsilon else sum(
+            u >= a * share for a in range(1, actions)
+        )
 
     for episode in range(setting.episodes):
         if setting.sigma_drawn == "episode":
@@ -537,7 +609,9 @@ def _reference_run(
                 return steps, returns, (NO_STATE, episode, k + 1), theta, omega
             phi, rho = phis[action], policy[action == greedy]
             value, phi_omega = theta @ phi, phi @ omega
-            decay, gain, shrink, on_phi = before(memory, Before(value, phi_omega, trace @ phi, phi @ phi, rho), rates)
+            decay, gain, shrink, on_phi = before(
+                memory, Before(value, phi_omega, trace @ phi, phi @ phi, rho), rates
+            )
             trace = decay * trace + gain * phi
             here = phis, action, greedy
             sampled = expected = next_rho = 0.0
@@ -548,12 +622,18 @@ def _reference_run(
                 sampled, next_rho = q[action], policy[action == greedy]
                 expected = rates.on_greedy * q[greedy] + rates.on_each * q.sum()
             products = phi_omega, trace @ omega, trace @ trace, trace @ phi
-            memory, change = after(memory, Seen(reward, value, sampled, expected, sigma, next_rho, *products), rates)
+            memory, change = after(
+                memory, Seen(reward, value, sampled, expected, sigma, next_rho, *products), rates
+            )
             if not abs(change.delta) < DIVERGED_ABOVE:
                 return steps, returns, (DIVERGED, episode, k + 1), theta, omega
             theta = theta + change.trace * trace
             if learner.here:
-                theta = theta + change.here_chosen * here[0][here[1]] + change.here_greedy * here[0][here[2]]
+                theta = (
+                    theta
+                    + change.here_chosen * here[0][here[1]]
+                    + change.here_greedy * here[0][here[2]]
+                )
                 theta = theta + change.here_each * here[0].sum(axis=0)
             if learner.gradient:
                 omega = shrink * omega + change.omega_trace * trace + on_phi * phi

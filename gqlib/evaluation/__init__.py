@@ -10,4 +10,10 @@
 from gqlib.evaluation.run import PredictionResult, histories, measured_problem, run_prediction
 from gqlib.evaluation.setting import PredictionSetting
 
-__all__ = ["PredictionResult", "PredictionSetting", "histories", "measured_problem", "run_prediction"]
+__all__ = [
+    "PredictionResult",
+    "PredictionSetting",
+    "histories",
+    "measured_problem",
+    "run_prediction",
+]

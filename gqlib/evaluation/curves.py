@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["curve_interval", "curve_runs", "curve_summary", "late", "lstd_curve", "run_curves"]
 
 
-def run_curves(settings: Mapping[str, PredictionSetting], runs: int, seed: int) -> dict[str, PredictionResult]:
+def run_curves(
+    settings: Mapping[str, PredictionSetting], runs: int, seed: int
+) -> dict[str, PredictionResult]:
     """`run_prediction` of each setting, by label; settings on the same domain share walks, which are made once.
 
     Examples
@@ -62,7 +64,9 @@ def run_curves(settings: Mapping[str, PredictionSetting], runs: int, seed: int) 
             found[label].append(learn_on(setting, path, setting.schedule.values(path.ends, draws)))
     return {
         label: PredictionResult(
-            settings[label], np.array([kept for kept, _ in rows]), np.array([step for _, step in rows], dtype=np.int64)
+            settings[label],
+            np.array([kept for kept, _ in rows]),
+            np.array([step for _, step in rows], dtype=np.int64),
         )
         for label, rows in found.items()
     }
@@ -92,7 +96,9 @@ def curve_summary(arrays: Arrays) -> dict[str, Labelled]:
     ([2.0, inf], [8.0, 2.0, 2.0], [2, 1, 1])
     """
     check.runs("arrays", arrays, mspbe=2, error=2)
-    kept: dict[str, Labelled] = {"counted": (("checkpoint",), np.isfinite(arrays["mspbe"]).sum(axis=0))}
+    kept: dict[str, Labelled] = {
+        "counted": (("checkpoint",), np.isfinite(arrays["mspbe"]).sum(axis=0))
+    }
     for name in ("mspbe", "error"):
         kept[f"{name}_late"] = (("run",), significant(late(arrays[name])))
         kept[f"{name}_sum"] = (("checkpoint",), np.nansum(arrays[name], axis=0))
@@ -100,7 +106,9 @@ def curve_summary(arrays: Arrays) -> dict[str, Labelled]:
     return kept
 
 
-def curve_interval(part: xarray.Dataset, measure: Literal["mspbe", "error"] = "mspbe") -> tuple[Array, Array]:
+def curve_interval(
+    part: xarray.Dataset, measure: Literal["mspbe", "error"] = "mspbe"
+) -> tuple[Array, Array]:
     """The mean over runs at each checkpoint and the half-width of its 95% interval, NaN where some run had diverged.
 
     Parameters
@@ -125,7 +133,9 @@ def curve_interval(part: xarray.Dataset, measure: Literal["mspbe", "error"] = "m
     total, squares = (part[name].values for name in names)
     runs = part.sizes["run"]
     if runs < 2 or total.ndim != 1:
-        raise ValueError(f"part is {check.brief(part)}; it should be one setting with at least two runs")
+        raise ValueError(
+            f"part is {check.brief(part)}; it should be one setting with at least two runs"
+        )
     mean = np.where(part["counted"].values == runs, total / runs, np.nan)
     variance = np.maximum(squares - runs * mean**2, 0.0) / (runs - 1)
     return mean, np.asarray(stats.t.ppf(0.975, runs - 1) * np.sqrt(variance / runs))
@@ -163,7 +173,12 @@ def lstd_curve(setting: PredictionSetting, runs: int, seed: int, points: int = 1
     rows = []
     for path, sigma in histories(setting, runs, seed):
         cuts = [setting.steps * (i + 1) // points for i in range(points)]
-        rows.append([lstd(empirical_moments(_first(path, cut), sigma[:cut], setting.lam, gamma)) for cut in cuts])
+        rows.append(
+            [
+                lstd(empirical_moments(_first(path, cut), sigma[:cut], setting.lam, gamma))
+                for cut in cuts
+            ]
+        )
     return np.array(rows)
 
 

@@ -39,7 +39,15 @@ from gqlib.sweeps.store import Arrays
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["GridSetting", "cell_summary", "find", "grid_runs", "grid_summary", "score_summary", "significant"]
+__all__ = [
+    "GridSetting",
+    "cell_summary",
+    "find",
+    "grid_runs",
+    "grid_summary",
+    "score_summary",
+    "significant",
+]
 
 MEASURES = ("mspbe", "error", "mixture")
 BITS = 16  # of a score that is kept for every run: a relative error below 10⁻⁵
@@ -88,12 +96,16 @@ class GridSetting(Setting):
 
     def __post_init__(self) -> None:
         for name in ("sigmas", "alphas", "etas"):
-            object.__setattr__(self, name, tuple(check.array(name, getattr(self, name), (None,)).tolist()))
+            object.__setattr__(
+                self, name, tuple(check.array(name, getattr(self, name), (None,)).tolist())
+            )
         object.__setattr__(self, "noise", check.scalar("noise", self.noise, low=0.0))
         check.choice("drawn", self.drawn, DRAWN)
         check.choice("learner", self.learner, LEARNERS)
         if self.ramp_to is not None:
-            object.__setattr__(self, "ramp_to", check.scalar("ramp_to", self.ramp_to, largest=LARGEST_RAMP))
+            object.__setattr__(
+                self, "ramp_to", check.scalar("ramp_to", self.ramp_to, largest=LARGEST_RAMP)
+            )
             check.array("sigmas", self.sigmas, (None,), largest=LARGEST_RAMP)
         first = self.cell(0, 0, 0)
         for name in ("options", "lam", "steps", "kept"):
@@ -106,7 +118,9 @@ class GridSetting(Setting):
         for name, index, number in zip("ijk", (i, j, k), self.shape, strict=True):
             check.integer(name, index, low=0, high=number - 1)
         sigma = self.sigmas[i]
-        shared = {field.name for field in fields(self)} & {field.name for field in fields(PredictionSetting)}
+        shared = {field.name for field in fields(self)} & {
+            field.name for field in fields(PredictionSetting)
+        }
         return PredictionSetting(
             **{name: getattr(self, name) for name in shared},
             sigma=sigma,
@@ -120,7 +134,10 @@ class GridSetting(Setting):
     @property
     def sigma_matters(self) -> bool:
         """Whether cells differ by σ: not for learners without one, and not in the literal reading (to the bit)."""
-        return self.learner in ("gq", "semi-gradient") and dict(self.options).get("reading", "literal") != "literal"
+        return (
+            self.learner in ("gq", "semi-gradient")
+            and dict(self.options).get("reading", "literal") != "literal"
+        )
 
     @property
     def eta_matters(self) -> bool:
@@ -170,7 +187,9 @@ def grid_runs(setting: GridSetting, runs: int, seed: int, *, first_run: int) -> 
             for (j, alpha), (k, eta) in product(enumerate(setting.alphas), enumerate(etas)):
                 theta, diverged = learn(alpha, eta)
                 late[j, k] = theta[-half:] if diverged < 0 else np.nan
-            digest[row : row + 1] += late.view(np.uint64).sum(dtype=np.uint64)  # wraps around, silently in an array
+            digest[row : row + 1] += late.view(np.uint64).sum(
+                dtype=np.uint64
+            )  # wraps around, silently in an array
             for name, value in zip(MEASURES, measures[i](late), strict=True):
                 found[name][row, i if setting.sigma_matters else slice(None)] = value
     return found | {"digest": digest}
@@ -185,7 +204,9 @@ class _Late:
         if cell.sigma_ramp_to is not None:  # the mean of σ at each late step
             steps = cell.checkpoints[1 + cell.kept // 2 :] - 1
             levels = cell.schedule.means(np.zeros(cell.steps, dtype=bool))[steps].tolist()
-        self.equations = [(problem.A(level, cell.lam), problem.b(level, cell.lam)) for level in levels]
+        self.equations = [
+            (problem.A(level, cell.lam), problem.b(level, cell.lam)) for level in levels
+        ]
         self.mixtures = [mixture_value(problem, level) for level in levels]
         self.inverse = inverse_of_m(problem)
         self.gram = np.diag(problem.xi / problem.xi.sum()) if problem.xi.ndim == 1 else problem.xi
@@ -200,8 +221,13 @@ class _Late:
             mixture = self._norm(values - self.mixtures[0])
         else:
             by_step = enumerate(self.equations)
-            mspbe = np.stack([half_square(*pair, self.inverse, late[..., i, :]) for i, pair in by_step], axis=-1)
-            mixture = np.stack([self._norm(values[..., i, :] - goal) for i, goal in enumerate(self.mixtures)], axis=-1)
+            mspbe = np.stack(
+                [half_square(*pair, self.inverse, late[..., i, :]) for i, pair in by_step], axis=-1
+            )
+            mixture = np.stack(
+                [self._norm(values[..., i, :] - goal) for i, goal in enumerate(self.mixtures)],
+                axis=-1,
+            )
         return mspbe.mean(axis=-1), error, mixture.mean(axis=-1)
 
     def _norm(self, gap: Array) -> Array:
@@ -231,7 +257,9 @@ def grid_summary(arrays: Arrays) -> dict[str, Labelled]:
     for name in MEASURES:
         values = np.where(np.isnan(arrays[name]), np.inf, arrays[name])
         whole = np.isfinite(values).all(axis=0)
-        spread = np.where(whole, np.where(whole, values, 0.0).std(axis=0, ddof=min(1, runs - 1)), np.inf)
+        spread = np.where(
+            whole, np.where(whole, values, 0.0).std(axis=0, ddof=min(1, runs - 1)), np.inf
+        )
         kept[name] = (dims, values.mean(axis=0))
         kept[f"{name}_half"] = (dims, quantile * spread / np.sqrt(runs))
         kept[f"{name}_median"] = (dims, np.median(values, axis=0))
@@ -270,7 +298,9 @@ def score_summary(arrays: Arrays) -> dict[str, Labelled]:
     """
     check.runs("arrays", arrays, **dict.fromkeys(MEASURES, 4), digest=1)
     dims = ("run", "sigma", "alpha", "eta")
-    scores = {name: np.where(np.isnan(arrays[name]), np.inf, arrays[name]) for name in ("mspbe", "error")}
+    scores = {
+        name: np.where(np.isnan(arrays[name]), np.inf, arrays[name]) for name in ("mspbe", "error")
+    }
     return {name: (dims, significant(values)) for name, values in scores.items()} | {
         "digest": (("block",), _by_block(arrays["digest"]))
     }
@@ -293,7 +323,9 @@ def significant(values: ArrayLike, bits: int = BITS) -> NDArray[np.float32]:
     numbers = check.reals("values", values)
     fraction, exponent = np.frexp(numbers)
     with np.errstate(over="ignore"):
-        kept = np.asarray(np.ldexp(np.round(np.ldexp(fraction, bits)), exponent - bits), dtype=np.float32)
+        kept = np.asarray(
+            np.ldexp(np.round(np.ldexp(fraction, bits)), exponent - bits), dtype=np.float32
+        )
     if (np.isfinite(numbers) & np.isinf(kept)).any():
         raise ValueError(f"values is {check.brief(values)}; what is finite should fit into float32")
     return kept

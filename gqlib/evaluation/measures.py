@@ -67,7 +67,9 @@ def _rows(name: str, weights: ArrayLike, size: int) -> Array:
     """Weights along the last axis; NaN, left by a run that diverged, is passed on."""
     rows = check.reals(name, weights)
     if rows.ndim == 0 or rows.shape[-1] != size or (np.abs(rows) > check.LARGEST).any():
-        raise ValueError(f"{name} is {check.brief(weights)}; its last axis should hold {size} weights of at most 1e50")
+        raise ValueError(
+            f"{name} is {check.brief(weights)}; its last axis should hold {size} weights of at most 1e50"
+        )
     return rows
 
 
@@ -118,7 +120,9 @@ def mixture_value(problem: LinearPrediction, sigma: float) -> Array:
     try:
         return np.asarray(np.linalg.solve(np.eye(problem.n) - problem.gamma * chain, reward))
     except np.linalg.LinAlgError:
-        raise ValueError(f"sigma is {sigma:g}; there the mixture has no value, the matrix is singular") from None
+        raise ValueError(
+            f"sigma is {sigma:g}; there the mixture has no value, the matrix is singular"
+        ) from None
 
 
 Moments = tuple[Array, Array, Array]
@@ -136,9 +140,14 @@ def empirical_moments(path: Trajectory, sigma: ArrayLike, lam: float, gamma: flo
     [[-0.75], [2.0], [1.0]]
     """
     check.instance("path", path, Trajectory)
-    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
+    lam, gamma = (
+        check.scalar("lam", lam, low=0.0, high=1.0),
+        check.scalar("gamma", gamma, low=0.0, high=1.0),
+    )
     given = check.reals("sigma", sigma)
-    weights = check.array("sigma", np.full(path.reward.shape, given) if given.ndim == 0 else given, path.reward.shape)
+    weights = check.array(
+        "sigma", np.full(path.reward.shape, given) if given.ndim == 0 else given, path.reward.shape
+    )
     mixed = path.phi_next_expected + weights[:, None] * (path.phi_next - path.phi_next_expected)
     traces = discounted_traces(path.phi, path.ends, gamma * lam)
     count = len(path)
@@ -148,10 +157,14 @@ def empirical_moments(path: Trajectory, sigma: ArrayLike, lam: float, gamma: flo
 
 def _moments(moments: Moments) -> Moments:
     if not isinstance(moments, tuple) or len(moments) != 3:
-        raise ValueError(f"moments is {check.brief(moments)}; it should be the three arrays of empirical_moments")
+        raise ValueError(
+            f"moments is {check.brief(moments)}; it should be the three arrays of empirical_moments"
+        )
     size = len(check.array("moments", moments[1], (None,)))
     shapes = ((size, size), (size,), (size, size))
-    a, b, m = (check.array("moments", part, shape) for part, shape in zip(moments, shapes, strict=True))
+    a, b, m = (
+        check.array("moments", part, shape) for part, shape in zip(moments, shapes, strict=True)
+    )
     return a, b, m
 
 
@@ -167,7 +180,9 @@ def discounted_traces(phi: Array, ends: NDArray[np.bool_], decay: float) -> Arra
 
     phi, decay = check.array("phi", phi, (None, None)), check.scalar("decay", decay)
     cuts = np.flatnonzero(check.array("ends", ends, (len(phi),))[:-1]) + 1
-    return np.concatenate([lfilter([1.0], [1.0, -decay], part, axis=0) for part in np.split(phi, cuts)])
+    return np.concatenate(
+        [lfilter([1.0], [1.0, -decay], part, axis=0) for part in np.split(phi, cuts)]
+    )
 
 
 def empirical_mspbe(moments: Moments, theta: ArrayLike) -> Array:

@@ -76,7 +76,9 @@ class PredictionResult(ByValue):
         rows = list(self._told().items())
         if hasattr(self.setting.make_domain(), "truth"):
             first, last = self.error()[:, [0, -1]].T
-            rows += told_mean("error at the start", first[:1]) + told_mean("mean error at the end", last)
+            rows += told_mean("error at the start", first[:1]) + told_mean(
+                "mean error at the end", last
+            )
         return html_table("PredictionResult", rows)
 
     @property
@@ -90,7 +92,11 @@ class PredictionResult(ByValue):
         domain = self.setting.make_domain()
         if self.setting.aims_at_target:
             return np.zeros(self.setting.kept + 1)
-        if self.setting.sigma_decay < 1.0 and isinstance(domain, FiniteDomain) and domain.chain.has_episodes:
+        if (
+            self.setting.sigma_decay < 1.0
+            and isinstance(domain, FiniteDomain)
+            and domain.chain.has_episodes
+        ):
             raise ValueError(f"sigma_decay is {self.setting.sigma_decay:g}; where runs end episodes at their own times "
                              "they have no mean of sigma in common, so it should be 1")  # fmt: skip
         means = self.setting.schedule.means(np.zeros(self.setting.steps, dtype=bool))
@@ -99,27 +105,38 @@ class PredictionResult(ByValue):
     def mspbe(self) -> Array:
         """Exact MSPBE at each checkpoint, (runs, kept + 1), for the mean σ at that time and the setting's λ."""
         problem, _ = measured_problem(self.setting)
-        by_sigma = {s: exact_mspbe(problem, self.theta, s, self.setting.lam) for s in set(self.sigma_means.tolist())}
-        return np.stack([by_sigma[s][:, i] for i, s in enumerate(self.sigma_means.tolist())], axis=1)
+        by_sigma = {
+            s: exact_mspbe(problem, self.theta, s, self.setting.lam)
+            for s in set(self.sigma_means.tolist())
+        }
+        return np.stack(
+            [by_sigma[s][:, i] for i, s in enumerate(self.sigma_means.tolist())], axis=1
+        )
 
     def error(self, target: ArrayLike | None = None) -> Array:
         """RMSE over Ξ to v^π or q^π (or another function on the index set), (runs, kept + 1)."""
         domain = self.setting.make_domain()
-        return value_error(domain.problem, self.theta, truth_of(domain) if target is None else target)
+        return value_error(
+            domain.problem, self.theta, truth_of(domain) if target is None else target
+        )
 
     def empirical_mspbe(self, seed: int, first_run: int = 0) -> Array:
         """The paper's measure, corrected, from each run's own trajectory, (runs, kept + 1): of (σ, λ), without ρ."""
         data = histories(self.setting, len(self.theta), seed, first_run)
         gamma = self.setting.make_domain().problem.gamma
         moments = (empirical_moments(path, sigma, self.setting.lam, gamma) for path, sigma in data)
-        return np.array([empirical_mspbe(m, weights) for m, weights in zip(moments, self.theta, strict=True)])
+        return np.array(
+            [empirical_mspbe(m, weights) for m, weights in zip(moments, self.theta, strict=True)]
+        )
 
 
 def truth_of(domain: Domain) -> Array:
     """v^π or q^π on the index set of a domain that knows it."""
     truth = getattr(domain, "truth", None)
     if truth is None:
-        raise ValueError(f"domain {domain.name!r} does not know the values of its policy; target should be given")
+        raise ValueError(
+            f"domain {domain.name!r} does not know the values of its policy; target should be given"
+        )
     return np.asarray(truth)
 
 
@@ -212,7 +229,9 @@ def learn_on(setting: PredictionSetting, path: Trajectory, sigma: Array) -> tupl
     return prepare(setting, path, sigma)(setting.alpha, setting.eta)
 
 
-def prepare(setting: PredictionSetting, path: Trajectory, sigma: Array) -> Callable[[float, float], tuple[Array, int]]:
+def prepare(
+    setting: PredictionSetting, path: Trajectory, sigma: Array
+) -> Callable[[float, float], tuple[Array, int]]:
     """`learn_on` as a function of (α, η), for many step sizes on the same data."""
     check.instance("setting", setting, PredictionSetting)
     from gqlib.fast import own
@@ -222,7 +241,9 @@ def prepare(setting: PredictionSetting, path: Trajectory, sigma: Array) -> Calla
     sigma = check.array("sigma", sigma, path.reward.shape)
     domain = setting.make_domain()
     if path.phi.shape != (setting.steps, domain.problem.d):
-        raise ValueError(f"path has features {path.phi.shape}; they should be {(setting.steps, domain.problem.d)}")
+        raise ValueError(
+            f"path has features {path.phi.shape}; they should be {(setting.steps, domain.problem.d)}"
+        )
     learner = setting.make_learner()
     _need_ratios(setting, path)
     if learner == "lstd":
@@ -244,7 +265,15 @@ def prepare(setting: PredictionSetting, path: Trajectory, sigma: Array) -> Calla
         )
     else:
         step_sizes = own.prepared(
-            path, sigma, domain.theta0, learner, pairs=pairs, lam=lam, gamma=gamma, kappa=setting.kappa, every=every
+            path,
+            sigma,
+            domain.theta0,
+            learner,
+            pairs=pairs,
+            lam=lam,
+            gamma=gamma,
+            kappa=setting.kappa,
+            every=every,
         )
 
     def learn(alpha: float, eta: float) -> tuple[Array, int]:
@@ -275,7 +304,11 @@ def _lstd_run(setting: PredictionSetting, path: Trajectory) -> Array:
     following = path.phi_next_expected if pairs else path.phi_next
     kept = np.empty((setting.kept + 1, domain.problem.d))
     kept[0] = domain.theta0
-    a, b, trace = np.zeros((domain.problem.d,) * 2), np.zeros(domain.problem.d), np.zeros(domain.problem.d)
+    a, b, trace = (
+        np.zeros((domain.problem.d,) * 2),
+        np.zeros(domain.problem.d),
+        np.zeros(domain.problem.d),
+    )
     every = setting.steps // setting.kept
     for k, (phi, rho) in enumerate(zip(path.phi, _weighted(path).rho, strict=True)):
         trace = gamma * setting.lam * rho * trace + (1.0 if pairs else rho) * phi
@@ -311,7 +344,9 @@ def _reference_run(setting: PredictionSetting, path: Trajectory, sigma: Array) -
     return _steps_of_the_paper(setting, _weighted(path), sigma)
 
 
-def _steps_of_the_paper(setting: PredictionSetting, path: WeightedTrajectory, sigma: Array) -> tuple[Array, int]:
+def _steps_of_the_paper(
+    setting: PredictionSetting, path: WeightedTrajectory, sigma: Array
+) -> tuple[Array, int]:
     from gqlib.learners import gq_step, semi_gradient_step
     from gqlib.learners.gradient_td import gtd2_step, maei_gq_step, tdc_step
 
@@ -328,7 +363,15 @@ def _steps_of_the_paper(setting: PredictionSetting, path: WeightedTrajectory, si
         following = path.phi_next[k], path.phi_next_expected[k]
         if setting.learner == "gq":
             theta, omega, trace, _ = gq_step(
-                theta, omega, trace, now, reward, *following, sigma=sigma[k], lam=setting.lam, **gradient
+                theta,
+                omega,
+                trace,
+                now,
+                reward,
+                *following,
+                sigma=sigma[k],
+                lam=setting.lam,
+                **gradient,
             )
         elif setting.learner == "semi-gradient":
             theta, trace, _ = semi_gradient_step(
@@ -337,11 +380,21 @@ def _steps_of_the_paper(setting: PredictionSetting, path: WeightedTrajectory, si
         elif setting.learner == "tdc":
             weighted = maei_gq_step if pairs else tdc_step
             theta, omega, trace, _ = weighted(
-                theta, omega, trace, now, reward, following[pairs], rho=rho, lam=setting.lam, **gradient
+                theta,
+                omega,
+                trace,
+                now,
+                reward,
+                following[pairs],
+                rho=rho,
+                lam=setting.lam,
+                **gradient,
             )
         else:
             rho = 1.0 if pairs else rho
-            theta, omega, _ = gtd2_step(theta, omega, now, reward, following[pairs], rho, **gradient)
+            theta, omega, _ = gtd2_step(
+                theta, omega, now, reward, following[pairs], rho, **gradient
+            )
         if not (np.abs(theta) <= LARGEST_WEIGHT).all():
             return kept, k + 1
         trace = trace * (not path.ends[k])

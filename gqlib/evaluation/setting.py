@@ -87,20 +87,33 @@ class PredictionSetting(SigmaFields, Setting):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
-            _name("domain", self.domain, tuple(DOMAINS), "'module:function', or a Domain, as own_domain returns")
+            _name(
+                "domain",
+                self.domain,
+                tuple(DOMAINS),
+                "'module:function', or a Domain, as own_domain returns",
+            )
         elif tuple(self.options):
-            raise ValueError(f"options is {check.brief(self.options)}; a domain that is made already should have none")
+            raise ValueError(
+                f"options is {check.brief(self.options)}; a domain that is made already should have none"
+            )
         if isinstance(self.learner, str):
-            _name("learner", self.learner, LEARNERS, "'module:name', or a Learner of gqlib.fast.own")
+            _name(
+                "learner", self.learner, LEARNERS, "'module:name', or a Learner of gqlib.fast.own"
+            )
         else:
             from gqlib.fast.own import Learner
 
             check.instance("learner", self.learner, Learner)
         # What comes back from JSON is a list of lists.
         try:
-            object.__setattr__(self, "options", tuple(sorted((str(name), value) for name, value in self.options)))
+            object.__setattr__(
+                self, "options", tuple(sorted((str(name), value) for name, value in self.options))
+            )
         except (TypeError, ValueError):
-            raise ValueError(f"options is {check.brief(self.options)}; it should hold pairs (name, value)") from None
+            raise ValueError(
+                f"options is {check.brief(self.options)}; it should hold pairs (name, value)"
+            ) from None
         kept = check.integer("kept", self.kept, low=1)
         checked: dict[str, Any] = {
             "lam": check.scalar("lam", self.lam, low=0.0, high=1.0),
@@ -111,7 +124,9 @@ class PredictionSetting(SigmaFields, Setting):
             "steps": check.integer("steps", self.steps, low=kept),
         }
         if self.sigma_ramp_to is not None:
-            checked["sigma_ramp_to"] = check.scalar("sigma_ramp_to", self.sigma_ramp_to, largest=LARGEST_RAMP)
+            checked["sigma_ramp_to"] = check.scalar(
+                "sigma_ramp_to", self.sigma_ramp_to, largest=LARGEST_RAMP
+            )
             check.scalar("sigma", self.sigma, largest=LARGEST_RAMP)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -121,7 +136,11 @@ class PredictionSetting(SigmaFields, Setting):
 
     def make_domain(self) -> Domain:
         """The domain with its options (made once)."""
-        return self.domain if isinstance(self.domain, Domain) else make_domain(self.domain, self.options)
+        return (
+            self.domain
+            if isinstance(self.domain, Domain)
+            else make_domain(self.domain, self.options)
+        )
 
     def make_learner(self) -> str | Learner:
         """The learner: its name, or the object that holds its functions."""
@@ -130,7 +149,13 @@ class PredictionSetting(SigmaFields, Setting):
         from gqlib.fast.own import EMPHATIC, TDRC, Learner
 
         if ":" not in self.learner:
-            return TDRC if self.learner == "tdrc" else EMPHATIC if self.learner == "emphatic" else self.learner
+            return (
+                TDRC
+                if self.learner == "tdrc"
+                else EMPHATIC
+                if self.learner == "emphatic"
+                else self.learner
+            )
         found = _import("learner", self.learner)
         check.instance("learner", found, Learner)
         own: Learner = found
@@ -149,13 +174,17 @@ class PredictionSetting(SigmaFields, Setting):
         """The key by which a sweep stores the setting."""
         for name in ("domain", "learner"):
             if not isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} is an object; in a setting that is stored it should be 'module:name'")
+                raise ValueError(
+                    f"{name} is an object; in a setting that is stored it should be 'module:name'"
+                )
         return super().key
 
     @property
     def imported(self) -> tuple[str, ...]:
         """The domain and the learner, where they are not from gqlib."""
-        return tuple(name for name in (self.domain, self.learner) if isinstance(name, str) and ":" in name)
+        return tuple(
+            name for name in (self.domain, self.learner) if isinstance(name, str) and ":" in name
+        )
 
     @property
     def checkpoints(self) -> NDArray[np.intp]:

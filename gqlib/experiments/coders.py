@@ -59,7 +59,9 @@ def both_coders() -> Experiment:
         *control_grid(eleven, memory=("salted",), **common, p=TABLE_SIZES),
         *control_grid(seven, memory=CODERS, **common, p=small),
         *control_grid(fixed_fields(*FIXED_SIGMAS[1:-1]), memory=CODERS, **common),
-        *control_grid(fixed_fields(*FIXED_SIGMAS), memory=CODERS, method=("semi-gradient",), **common),
+        *control_grid(
+            fixed_fields(*FIXED_SIGMAS), memory=CODERS, method=("semi-gradient",), **common
+        ),
     )
     return control_experiment(
         "coders",
@@ -102,5 +104,7 @@ def table_totals(dataset: xarray.Dataset, **fields: Any) -> tuple[Array, NDArray
     sigmas = rows["sigma"].values
     kept = np.flatnonzero((rows["sigma_noise"].values > 0.0) | np.isin(sigmas, (0.0, 1.0)))
     if len(kept) != len(np.unique(sigmas[kept])):
-        raise ValueError(f"fields are {check.brief(fields)}; they should leave one setting for each sigma")
+        raise ValueError(
+            f"fields are {check.brief(fields)}; they should leave one setting for each sigma"
+        )
     return sigmas[kept], rows["steps_total"].values[kept].astype(np.int64)

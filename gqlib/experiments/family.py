@@ -85,7 +85,9 @@ __all__ = [
 ALPHA_LADDER = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 # fmt: on
 ETA_LADDER = tuple(2.0**k for k in range(-10, 13, 2))
-RIVAL_LADDER = tuple(float(f"{0.0005 * 80 ** (k / 34):.3g}") for k in range(-34, 69))  # with the 35 of `retuning`
+RIVAL_LADDER = tuple(
+    float(f"{0.0005 * 80 ** (k / 34):.3g}") for k in range(-34, 69)
+)  # with the 35 of `retuning`
 WINDOW, RIVAL_WINDOW = (3, 5), (15, 1)  # values of α and η, 15 cells
 PLACES = tuple(product(TARGETS, TABLE_SIZES))
 HOPELESS = 2.0
@@ -152,8 +154,13 @@ def _first_rows() -> Iterator[Row]:
     for place, sigma in product(PLACES, TENTHS):
         if sigma < 1.0 or place[0] != "greedy":
             yield panel_row("gradient", place, sigma)
-    yield from (panel_row("corrected", ("greedy", p), sigma) for p, sigma in product(TABLE_SIZES, TENTHS))
-    yield from (panel_row("semi-gradient", (TARGETS[1], p), sigma) for p, sigma in product(TABLE_SIZES, (0.0, 1.0)))
+    yield from (
+        panel_row("corrected", ("greedy", p), sigma) for p, sigma in product(TABLE_SIZES, TENTHS)
+    )
+    yield from (
+        panel_row("semi-gradient", (TARGETS[1], p), sigma)
+        for p, sigma in product(TABLE_SIZES, (0.0, 1.0))
+    )
 
 
 def family_rows() -> list[Row]:
@@ -172,7 +179,9 @@ def _twin(place: tuple[str, int]) -> Row:
     return {**best_row("gradient", place), "method": "semi-gradient"}
 
 
-def best_row(method: GradientMethod, place: tuple[str, int], found: Mapping[str, Outcome] | None = None) -> Row:
+def best_row(
+    method: GradientMethod, place: tuple[str, int], found: Mapping[str, Outcome] | None = None
+) -> Row:
     """Return the row of a panel that did best in the search: GQ with σ inside, or corrected GQ at any σ.
 
     Parameters
@@ -195,18 +204,25 @@ def best_row(method: GradientMethod, place: tuple[str, int], found: Mapping[str,
         rows = [panel_row("corrected", (TARGETS[0], p), sigma) for sigma in TENTHS]
         return min(rows, key=lambda row: found[row_name(row)].lowest)
     rows = [panel_row("gradient", (target, p), sigma) for sigma in TENTHS[1:-1]]
-    return min((row for row in rows if not given_up(row, found)), key=lambda row: found[row_name(row)].steps)
+    return min(
+        (row for row in rows if not given_up(row, found)),
+        key=lambda row: found[row_name(row)].steps,
+    )
 
 
 def _ladders(row: Row) -> tuple[Sequence[float], Sequence[float]]:
-    return (RIVAL_LADDER, (0.0,)) if row["method"] == "semi-gradient" else (ALPHA_LADDER, ETA_LADDER)
+    return (
+        (RIVAL_LADDER, (0.0,)) if row["method"] == "semi-gradient" else (ALPHA_LADDER, ETA_LADDER)
+    )
 
 
 def _rung(ladder: Sequence[float], value: float) -> int:
     """The rung next to a value, by ratio; the upper of two that are equally near."""
     if len(ladder) == 1:
         return 0
-    return min(range(len(ladder)), key=lambda k: (round(abs(math.log(ladder[k] / value)), 6), -ladder[k]))
+    return min(
+        range(len(ladder)), key=lambda k: (round(abs(math.log(ladder[k] / value)), 6), -ladder[k])
+    )
 
 
 def _around(ladder: Sequence[float], value: float, width: int) -> tuple[float, ...]:
@@ -246,14 +262,21 @@ def neighbours(row: Row, cell: Cell) -> set[Cell]:
     """
     row_name(row)
     alphas, etas = _ladders(row)
-    i, j = (_rung(ladder, value) for ladder, value in zip((alphas, etas), _positive(row, cell), strict=True))
+    i, j = (
+        _rung(ladder, value)
+        for ladder, value in zip((alphas, etas), _positive(row, cell), strict=True)
+    )
     near = ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1))
     return {(alphas[a], etas[b]) for a, b in near if 0 <= a < len(alphas) and 0 <= b < len(etas)}
 
 
 def _first_window(row: Row) -> ControlGrid:
     """Where the search of a row begins: its 35 cells of the second search, or a window around the first choice."""
-    return retuned_grid(row) if row in list(retuned_rows()) else window(row, chosen()["all"][row_name(row)])
+    return (
+        retuned_grid(row)
+        if row in list(retuned_rows())
+        else window(row, chosen()["all"][row_name(row)])
+    )
 
 
 def row_windows(row: Row, path: Sequence[Cell]) -> list[ControlGrid]:
@@ -266,7 +289,9 @@ def row_windows(row: Row, path: Sequence[Cell]) -> list[ControlGrid]:
     (1, 2)
     """
     if row_name(row) not in chosen()["all"]:
-        raise ValueError(f"row is {check.brief(row)}; it should be one of `gqlib.experiments.tuning.rows`")
+        raise ValueError(
+            f"row is {check.brief(row)}; it should be one of `gqlib.experiments.tuning.rows`"
+        )
     check.instance("path", path, list, tuple)
     grids = [_first_window(row)]
     for cell in path:
@@ -287,8 +312,13 @@ def outcomes() -> dict[str, Outcome]:
     >>> len(outcomes()) == len(family_rows())
     True
     """
-    written = json.loads(files("gqlib.experiments").joinpath("family_chosen.json").read_text(encoding="utf-8"))
-    pairs = {name: [tuple(map(tuple, part)) for part in (path, ten)] for name, (path, _, ten, *_) in written.items()}
+    written = json.loads(
+        files("gqlib.experiments").joinpath("family_chosen.json").read_text(encoding="utf-8")
+    )
+    pairs = {
+        name: [tuple(map(tuple, part)) for part in (path, ten)]
+        for name, (path, _, ten, *_) in written.items()
+    }
     return {
         name: Outcome(pairs[name][0], lowest, pairs[name][1], tuple(choice), steps)
         for name, (_, lowest, _, choice, steps) in written.items()
@@ -306,7 +336,9 @@ def control_search_family() -> Experiment:
     from gqlib.fast import ENGINE_VERSION
 
     before = {retuned_grid(row).key for row in retuned_rows()}
-    grids = [grid for row in family_rows() for grid in row_windows(row, outcomes()[row_name(row)].path)]
+    grids = [
+        grid for row in family_rows() for grid in row_windows(row, outcomes()[row_name(row)].path)
+    ]
     return Experiment(
         name="control-search-family",
         title="Mountain car: the search for step sizes with drawn tiles, first stage",
@@ -383,11 +415,17 @@ def final_outcomes(found: Mapping[str, Outcome], finals: xarray.Dataset) -> dict
     """
     check.instance("found", found, Mapping)
     check.labelled("finals", finals, "key", "score")
-    score = dict(zip(finals["key"].values.tolist(), finals["score"].values.mean(axis=1).tolist(), strict=True))
+    score = dict(
+        zip(
+            finals["key"].values.tolist(), finals["score"].values.mean(axis=1).tolist(), strict=True
+        )
+    )
     rows = {row_name(row): row for row in (*_first_rows(), *(_semi(row) for row in _first_rows()))}
     for name, one in found.items():
         if name not in rows or not isinstance(one, Outcome):
-            raise ValueError(f"found has {check.brief(name)}; it should hold an Outcome for each row, by its name")
+            raise ValueError(
+                f"found has {check.brief(name)}; it should hold an Outcome for each row, by its name"
+            )
     return {name: _finished(rows[name], one, score) for name, one in found.items()}
 
 
@@ -395,11 +433,15 @@ def _finished(row: Row, one: Outcome, score: Mapping[str, float]) -> Outcome:
     steps = {cell: score.get(_at(row, cell).key, math.nan) for cell in one.finalists}
     if not np.isfinite(list(steps.values())).all():
         return one._replace(finalists=(), choice=one.path[-1], steps=one.lowest)
-    searched = {(cell.alpha, cell.eta) for grid in row_windows(row, one.path) for cell in grid.cells()}
+    searched = {
+        (cell.alpha, cell.eta) for grid in row_windows(row, one.path) for cell in grid.cells()
+    }
     while new := sorted(neighbours(row, min(steps, key=steps.__getitem__)) - searched - set(steps)):
         for cell in new:
             if _at(row, cell).key not in score:
-                raise ValueError(f"finals lack {cell} of {row_name(row)!r}; they should be the whole of control-finals")
+                raise ValueError(
+                    f"finals lack {cell} of {row_name(row)!r}; they should be the whole of control-finals"
+                )
             steps[cell] = score[_at(row, cell).key]
     choice = min(steps, key=steps.__getitem__)
     return one._replace(finalists=tuple(steps), choice=choice, steps=steps[choice])
@@ -421,7 +463,9 @@ def control_finals() -> Experiment:
     >>> control_finals().runs
     40
     """
-    settings = [_at(row, cell) for row in family_rows() for cell in outcomes()[row_name(row)].finalists]
+    settings = [
+        _at(row, cell) for row in family_rows() for cell in outcomes()[row_name(row)].finalists
+    ]
     return control_experiment(
         "control-finals",
         "Mountain car: the search for step sizes with drawn tiles, second stage",
@@ -453,7 +497,10 @@ def given_up(row: Row, found: Mapping[str, Outcome] | None = None) -> bool:
     name = row_name(_constant(row))
     if name not in found or row["method"] != "gradient":
         raise ValueError(f"row is {check.brief(row)}; it should be one of GQ among `family_rows`")
-    ends = [found[row_name(panel_row("gradient", (row["target"], row["p"]), end))].lowest for end in (0.0, 1.0)]
+    ends = [
+        found[row_name(panel_row("gradient", (row["target"], row["p"]), end))].lowest
+        for end in (0.0, 1.0)
+    ]
     return 0.0 < row["sigma"] < 1.0 and found[name].lowest > HOPELESS * min(ends)
 
 
@@ -471,7 +518,9 @@ def family_setting(row: Row) -> ControlSetting:
     """
     name = row_name(_constant(row)) if isinstance(row, dict) else ""
     if name not in outcomes():
-        raise ValueError(f"row is {check.brief(row)}; it should be one of `family_rows`, or that with sigma_noise")
+        raise ValueError(
+            f"row is {check.brief(row)}; it should be one of `family_rows`, or that with sigma_noise"
+        )
     return _at(row, outcomes()[name].choice)
 
 

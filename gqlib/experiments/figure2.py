@@ -77,7 +77,9 @@ class TwoStateSetting(Setting):
             raise ValueError("sigmas is empty; it should hold at least one number")
         object.__setattr__(self, "sigmas", sigmas)
         for name in ("lam", "gamma"):
-            object.__setattr__(self, name, check.scalar(name, getattr(self, name), low=0.0, high=1.0))
+            object.__setattr__(
+                self, name, check.scalar(name, getattr(self, name), low=0.0, high=1.0)
+            )
         object.__setattr__(self, "alpha", check.scalar("alpha", self.alpha, low=0.0))
         object.__setattr__(self, "steps", check.integer("steps", self.steps, low=1))
         check.choice("reading", self.reading, ENDINGS)
@@ -102,7 +104,9 @@ def two_state_runs(setting: TwoStateSetting, runs: int, seed: int, *, first_run:
     first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, 10 * runs * setting.steps)
     domain = two_state(setting.gamma, setting.reading)
-    rngs = [seeds.generator(seed, run, seeds.TRAJECTORY) for run in range(first_run, first_run + runs)]
+    rngs = [
+        seeds.generator(seed, run, seeds.TRAJECTORY) for run in range(first_run, first_run + runs)
+    ]
     learnt = semi_gradient_ensemble(
         [domain.trajectory(setting.steps, rng) for rng in rngs],
         domain.theta0,
@@ -145,7 +149,9 @@ def fig2() -> Experiment:
         title="Figure 2: semi-gradient Q(sigma, lambda) on the two-state example",
         function="two-state",
         settings=tuple(
-            TwoStateSetting(SIGMAS, alpha=alpha, reading=reading) for reading in ENDINGS for alpha in ALPHAS
+            TwoStateSetting(SIGMAS, alpha=alpha, reading=reading)
+            for reading in ENDINGS
+            for alpha in ALPHAS
         ),
         runs=RUNS,
         seed=SEED,

@@ -114,12 +114,19 @@ class Panel:
     options: tuple[tuple[str, Any], ...]
     steps: int
     readings: tuple[str, ...]
-    drawn: tuple[Drawn, ...] = ("step", "run")  # without episodes, a draw per episode is a draw per run
+    drawn: tuple[Drawn, ...] = (
+        "step",
+        "run",
+    )  # without episodes, a draw per episode is a draw per run
 
     def fields(self, reading: str) -> dict[str, Any]:
         """What the settings of a panel share."""
         check.choice("reading", reading, self.readings)
-        return {"domain": self.domain, "options": (*self.options, ("reading", reading)), "steps": self.steps}
+        return {
+            "domain": self.domain,
+            "options": (*self.options, ("reading", reading)),
+            "steps": self.steps,
+        }
 
 
 _THREE, _TWO = ("literal", "expected", "stacked"), ("literal", "expected")
@@ -146,7 +153,9 @@ def places(*, void: bool = True) -> Iterator[tuple[str, str]]:
         yield from ((name, reading) for reading in panel.readings if void or reading != "literal")
 
 
-def search_setting(panel: str, reading: str, lam: float, learner: LearnerName = "gq") -> GridSetting:
+def search_setting(
+    panel: str, reading: str, lam: float, learner: LearnerName = "gq"
+) -> GridSetting:
     """The search for step sizes at one place.
 
     Examples
@@ -159,7 +168,9 @@ def search_setting(panel: str, reading: str, lam: float, learner: LearnerName = 
     return GridSetting(**fields, learner=learner, lam=lam, sigmas=SIGMAS, alphas=ALPHAS, etas=ETAS)
 
 
-def on_grids(name: str, title: str, settings: Sequence[GridSetting], seed: int, summary: str = "grid") -> Experiment:
+def on_grids(
+    name: str, title: str, settings: Sequence[GridSetting], seed: int, summary: str = "grid"
+) -> Experiment:
     """Settings of `gqlib.evaluation.grids` as an experiment."""
     return Experiment(
         name=name,
@@ -193,7 +204,9 @@ def search() -> Experiment:
     return on_grids("fig3-search", "Figure 3: the search for step sizes", settings, SEARCH_SEED)
 
 
-def ramp_setting(panel: str, reading: str, alphas: tuple[float, ...], etas: tuple[float, ...]) -> GridSetting:
+def ramp_setting(
+    panel: str, reading: str, alphas: tuple[float, ...], etas: tuple[float, ...]
+) -> GridSetting:
     """Dynamic σ as a ramp, at the main λ, for these step sizes."""
     grid = search_setting(panel, reading, MAIN_LAMBDA)
     return replace(grid, alphas=alphas, etas=etas, sigmas=MEANS[:1], noise=NOISE, ramp_to=MEANS[-1])
@@ -218,10 +231,17 @@ def wide() -> Experiment:
             learners: list[LearnerName] = ["gq", "tdc", "semi-gradient"]
             learners += ["gtd2"] if lam == 0.0 else []
             for learner in learners:
-                grid = replace(search_setting(panel, reading, lam, learner), alphas=alphas, etas=etas)
-                settings += [replace(grid, sigmas=(s,)) for s in (SIGMAS if grid.sigma_matters else SIGMAS[:1])]
+                grid = replace(
+                    search_setting(panel, reading, lam, learner), alphas=alphas, etas=etas
+                )
+                settings += [
+                    replace(grid, sigmas=(s,))
+                    for s in (SIGMAS if grid.sigma_matters else SIGMAS[:1])
+                ]
         settings.append(ramp_setting(panel, reading, alphas, etas))
-    return on_grids("fig3-wide", "Figure 3: the search, continued at its edges", settings, SEARCH_SEED, "cells")
+    return on_grids(
+        "fig3-wide", "Figure 3: the search, continued at its edges", settings, SEARCH_SEED, "cells"
+    )
 
 
 Shared = Literal["common", "ramp"]
@@ -242,7 +262,9 @@ def wanted() -> Iterator[tuple[str, str, LearnerName, Way, float]]:
             yield panel, reading, "gtd2", 0.0, 0.0
 
 
-def choice_name(panel: str, reading: str, learner: LearnerName, way: Way, lam: float = MAIN_LAMBDA) -> str:
+def choice_name(
+    panel: str, reading: str, learner: LearnerName, way: Way, lam: float = MAIN_LAMBDA
+) -> str:
     """The name of a choice; λ is said where it is not the usual one, 0.9 (for GTD2: 0).
 
     Parameters
@@ -257,10 +279,16 @@ def choice_name(panel: str, reading: str, learner: LearnerName, way: Way, lam: f
     """
     check.choice("reading", reading, PANELS[check.choice("panel", panel, tuple(PANELS))].readings)
     check.choice("learner", learner, LEARNERS)
-    level = check.choice("way", way, get_args(Shared)) if isinstance(way, str) else f"{check.scalar('way', way):g}"
+    level = (
+        check.choice("way", way, get_args(Shared))
+        if isinstance(way, str)
+        else f"{check.scalar('way', way):g}"
+    )
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     usual = 0.0 if learner == "gtd2" else MAIN_LAMBDA
-    return f"{panel} | {reading} | {learner} | {level}" + ("" if lam == usual else f" | λ = {lam:g}")
+    return f"{panel} | {reading} | {learner} | {level}" + (
+        "" if lam == usual else f" | λ = {lam:g}"
+    )
 
 
 def refine() -> Experiment:
@@ -284,7 +312,9 @@ def refine() -> Experiment:
         if way == "ramp":
             settings.append(ramp_setting(panel, reading, alphas, etas))
         else:
-            settings += [replace(grid, sigmas=(s,)) for s in (SIGMAS if way == "common" else (float(way),))]
+            settings += [
+                replace(grid, sigmas=(s,)) for s in (SIGMAS if way == "common" else (float(way),))
+            ]
     return on_grids("fig3-refine", "Figure 3: the search, refined", settings, SEARCH_SEED, "cells")
 
 
@@ -358,17 +388,26 @@ def kindest_cells() -> dict[str, Kind]:
     >>> kindest_cells()["Cart-pole, scaled | expected | mspbe"]
     (0.99, 0.003, 1.0, 0.5)
     """
-    return {name: (lam, alpha, eta, sigma) for name, (lam, alpha, eta, sigma) in _written_down()["kindest"].items()}
+    return {
+        name: (lam, alpha, eta, sigma)
+        for name, (lam, alpha, eta, sigma) in _written_down()["kindest"].items()
+    }
 
 
-def _step_sizes(panel: str, reading: str, learner: LearnerName, way: Way, lam: float) -> tuple[float, float]:
+def _step_sizes(
+    panel: str, reading: str, learner: LearnerName, way: Way, lam: float
+) -> tuple[float, float]:
     name = choice_name(panel, reading, learner, way, lam)
     if name not in chosen():
-        raise ValueError(f"panel, reading, learner and sigma are {name!r}; step sizes should have been chosen for them")
+        raise ValueError(
+            f"panel, reading, learner and sigma are {name!r}; step sizes should have been chosen for them"
+        )
     return chosen()[name]
 
 
-def curve_setting(panel: str, reading: str, learner: LearnerName = "gq", **sigma: Any) -> PredictionSetting:
+def curve_setting(
+    panel: str, reading: str, learner: LearnerName = "gq", **sigma: Any
+) -> PredictionSetting:
     """A curve of Figure 3 at its chosen step sizes; `sigma` takes the fields of a schedule, by their short names.
 
     Examples
@@ -405,7 +444,10 @@ def curves(panel: str, reading: str) -> dict[str, PredictionSetting]:
         "σ = 0": {"mean": 0.0},
         "σ = 1": {"mean": 1.0},
         "dynamic σ, m = 0.5": {"mean": 0.5, "noise": NOISE},
-        "dynamic σ, best m": {"mean": chosen_interior().get(f"{panel} | {reading}", 0.5), "noise": NOISE},
+        "dynamic σ, best m": {
+            "mean": chosen_interior().get(f"{panel} | {reading}", 0.5),
+            "noise": NOISE,
+        },
         "dynamic σ, ramp": {"mean": MEANS[0], "noise": NOISE, "ramp_to": MEANS[-1]},
     }
     return {label: curve_setting(panel, reading, **way) for label, way in ways.items()}
@@ -424,7 +466,10 @@ def baselines(panel: str, reading: str) -> dict[str, PredictionSetting]:
         for sigma in (0.0, 0.5, 1.0)
     }
     if reading != "literal":
-        found |= {"TDC(λ)": curve_setting(panel, reading, "tdc"), "GTD2": curve_setting(panel, reading, "gtd2")}
+        found |= {
+            "TDC(λ)": curve_setting(panel, reading, "tdc"),
+            "GTD2": curve_setting(panel, reading, "gtd2"),
+        }
     return found
 
 
@@ -459,12 +504,22 @@ def fig3() -> Experiment:
     18
     """
     settings = [
-        family_setting(panel, reading, drawn) for panel, reading in places(void=False) for drawn in PANELS[panel].drawn
+        family_setting(panel, reading, drawn)
+        for panel, reading in places(void=False)
+        for drawn in PANELS[panel].drawn
     ]
-    return on_grids("fig3", "Figure 3: families of dynamic sigma on fresh seeds", settings, RESULT_SEED, "scores")
+    return on_grids(
+        "fig3",
+        "Figure 3: families of dynamic sigma on fresh seeds",
+        settings,
+        RESULT_SEED,
+        "scores",
+    )
 
 
-def own_setting(panel: str, reading: str, sigma: float, lam: float, learner: LearnerName = "gq") -> GridSetting:
+def own_setting(
+    panel: str, reading: str, sigma: float, lam: float, learner: LearnerName = "gq"
+) -> GridSetting:
     """One σ (dynamic between the ends) at its own step sizes, for any λ that was searched.
 
     Examples
@@ -532,7 +587,9 @@ def fig3_kind() -> Experiment:
     >>> len(fig3_kind().settings)  # 8 places, 2 measures; some choices serve both
     13
     """
-    settings = [kind_setting(*place, measure) for place in places(void=False) for measure in MEASURED]
+    settings = [
+        kind_setting(*place, measure) for place in places(void=False) for measure in MEASURED
+    ]
     title = "Figure 3: at the step sizes kindest to the paper, on fresh seeds"
     return on_grids("fig3-kind", title, settings, RESULT_SEED, "scores").with_runs(KIND_RUNS)
 
@@ -590,10 +647,16 @@ def manifest() -> dict[str, Any]:
     listed = {"families": fig3(), "kind": fig3_kind(), "search": search()}
     counted = {"lambdas": fig3_lambdas(), "refine": refine(), "wide": wide()}
     curves_shown = {name: plain(setting) for name, setting in shown().items()}
-    found: dict[str, Any] = {"curves": {"runs": RUNS, "seed": RESULT_SEED, "settings": curves_shown}}
+    found: dict[str, Any] = {
+        "curves": {"runs": RUNS, "seed": RESULT_SEED, "settings": curves_shown}
+    }
     for name, experiment in (listed | counted).items():
         settings = [plain(setting) for setting in experiment.settings]
         digest = sha256(canonical_json(settings).encode()).hexdigest()
-        about = {"settings": settings} if name in listed else {"number": len(settings), "sha256": digest}
+        about = (
+            {"settings": settings}
+            if name in listed
+            else {"number": len(settings), "sha256": digest}
+        )
         found[name] = {"runs": experiment.runs, "seed": experiment.seed} | about
     return found

@@ -86,19 +86,34 @@ def joined(
     for dataset in _searches("datasets", datasets):
         for key, setting in zip(dataset["key"].values, _settings(dataset), strict=True):
             if (setting.ramp_to is not None) is ramp and _same_place(setting, fields):
-                parts.append((setting, dataset.isel(setting=int(np.flatnonzero(dataset["key"].values == key)[0]))))
+                parts.append(
+                    (
+                        setting,
+                        dataset.isel(setting=int(np.flatnonzero(dataset["key"].values == key)[0])),
+                    )
+                )
     if not parts:
         return None
     axes = {
         axis: sorted({value for setting, _ in parts for value in getattr(setting, f"{axis}s")})
         for axis in ("sigma", "alpha", "eta")
     }
-    whole = {name: np.full([len(values) for values in axes.values()], np.nan) for name in ("mspbe", "diverged")}
+    whole = {
+        name: np.full([len(values) for values in axes.values()], np.nan)
+        for name in ("mspbe", "diverged")
+    }
     for setting, part in parts:
-        where = np.ix_(*(np.searchsorted(values, getattr(setting, f"{axis}s")) for axis, values in axes.items()))
+        where = np.ix_(
+            *(
+                np.searchsorted(values, getattr(setting, f"{axis}s"))
+                for axis, values in axes.items()
+            )
+        )
         for name, values in whole.items():
             values[where] = part[name].values
-    return xarray.Dataset({name: (tuple(axes), values) for name, values in whole.items()}, coords=axes)
+    return xarray.Dataset(
+        {name: (tuple(axes), values) for name, values in whole.items()}, coords=axes
+    )
 
 
 def _searches(name: str, given: Sequence[xarray.Dataset]) -> Sequence[xarray.Dataset]:
@@ -110,7 +125,10 @@ def _searches(name: str, given: Sequence[xarray.Dataset]) -> Sequence[xarray.Dat
 
 
 def _same_place(one: GridSetting, other: GridSetting) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in ("domain", "options", "learner", "lam"))
+    return all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("domain", "options", "learner", "lam")
+    )
 
 
 def _settings(dataset: xarray.Dataset) -> list[GridSetting]:
@@ -190,7 +208,9 @@ def _at_smallest(part: xarray.Dataset, score: np.typing.NDArray[np.float64]) -> 
     return _axis(part, "alpha", ALPHAS)[int(j)], _axis(part, "eta", ETAS)[int(k)]
 
 
-def choices(dataset: xarray.Dataset, others: Sequence[xarray.Dataset] = ()) -> dict[str, tuple[float, float]]:
+def choices(
+    dataset: xarray.Dataset, others: Sequence[xarray.Dataset] = ()
+) -> dict[str, tuple[float, float]]:
     """Apply the rules to the search: name of a choice to (α, η).
 
     Parameters
@@ -218,7 +238,11 @@ def choices(dataset: xarray.Dataset, others: Sequence[xarray.Dataset] = ()) -> d
             parts[place] = joined(stages, *place[:4], ramp=place[4])
         part = parts[place]
         if part is not None:
-            cell = common_cell(part) if way == "common" else best_cell(part, MEANS[0] if way == "ramp" else float(way))
+            cell = (
+                common_cell(part)
+                if way == "common"
+                else best_cell(part, MEANS[0] if way == "ramp" else float(way))
+            )
             found[choice_name(panel, reading, learner, way, lam)] = cell
     return found
 
@@ -240,7 +264,9 @@ def interior(dataset: xarray.Dataset, others: Sequence[xarray.Dataset] = ()) -> 
     for panel, reading in places(void=False):
         part = joined(stages, panel, reading, MAIN_LAMBDA)
         if part is None:
-            raise ValueError(f"dataset is {check.brief(dataset)}; it should hold a search at {panel!r}, {reading!r}")
+            raise ValueError(
+                f"dataset is {check.brief(dataset)}; it should hold a search at {panel!r}, {reading!r}"
+            )
         score = {}
         for sigma in SIGMAS[1:-1]:
             alpha, eta = best_cell(part, sigma)
@@ -269,7 +295,13 @@ def kindest(dataset: xarray.Dataset) -> dict[str, Kind]:
     >>> set(kindest(data).values()) == {(0.0, ALPHAS[3], ETAS[4], 0.5)}
     True
     """
-    check.labelled("dataset", dataset, "key", "diverged", *(f"{m}{end}" for m in MEASURED for end in ("", "_half")))
+    check.labelled(
+        "dataset",
+        dataset,
+        "key",
+        "diverged",
+        *(f"{m}{end}" for m in MEASURED for end in ("", "_half")),
+    )
     found = {}
     for panel, reading in places(void=False):
         for measure in MEASURED:
@@ -283,12 +315,16 @@ def kindest(dataset: xarray.Dataset) -> dict[str, Kind]:
                 usable = (part["diverged"].values == 0.0).all(axis=0)
                 for row, width in zip(rows, halves, strict=True):
                     usable &= width < row / 5
-                ratio = np.divide(np.minimum(rows[0], rows[2]), rows[1], out=np.zeros_like(rows[1]), where=usable)
+                ratio = np.divide(
+                    np.minimum(rows[0], rows[2]), rows[1], out=np.zeros_like(rows[1]), where=usable
+                )
                 j, k = np.unravel_index(int(ratio.argmax()), ratio.shape)
                 if ratio[j, k] > best:
                     best, at = ratio[j, k], (lam, ALPHAS[j], ETAS[k], SIGMAS[middle[j, k]])
             if at is None:
-                raise ValueError(f"dataset is {check.brief(dataset)}; no cell of {panel!r}, {reading!r} is usable")
+                raise ValueError(
+                    f"dataset is {check.brief(dataset)}; no cell of {panel!r}, {reading!r} is usable"
+                )
             found[f"{panel} | {reading} | {measure}"] = at
     return found
 

@@ -123,11 +123,14 @@ def control_summary_in_blocks(arrays: Arrays) -> dict[str, Labelled]:
     """
     steps = _steps(arrays)
     if steps.shape[1] % BLOCK:
-        raise ValueError(f"arrays has {steps.shape[1]} episodes; there should be a multiple of {BLOCK}")
+        raise ValueError(
+            f"arrays has {steps.shape[1]} episodes; there should be a multiple of {BLOCK}"
+        )
     total = steps.sum(axis=0)
     sums = {"sum": total, "sum_of_squares": (steps**2).sum(axis=0), "square_of_sum": total**2}
     return control_totals(arrays) | {
-        f"block_{name}": (("block",), values.reshape(-1, BLOCK).sum(axis=1)) for name, values in sums.items()
+        f"block_{name}": (("block",), values.reshape(-1, BLOCK).sum(axis=1))
+        for name, values in sums.items()
     }
 
 
@@ -175,15 +178,22 @@ def with_scores(dataset: xarray.Dataset) -> xarray.Dataset:
     """
     check.labelled("dataset", dataset, "steps_total", "steps_last", "episodes")
     for name, beside in _TOGETHER.items():
-        if name in dataset and not set(dataset[name].dims) <= set(dataset.get(beside, dataset[name]).dims):
-            raise ValueError(f"dataset has {name} by {dataset[name].dims}; it should be by dimensions of {beside}")
+        if name in dataset and not set(dataset[name].dims) <= set(
+            dataset.get(beside, dataset[name]).dims
+        ):
+            raise ValueError(
+                f"dataset has {name} by {dataset[name].dims}; it should be by dimensions of {beside}"
+            )
     runs = dataset.sizes["run"]
     added = {
         "score": dataset["steps_total"] / dataset["episodes"],
         "score_last": dataset["steps_last"] / np.minimum(LAST, dataset["episodes"]),
     }
     if "steps_sum" in dataset:
-        sums, episodes = (dataset["steps_sum"], dataset["steps_sum_of_squares"], dataset["steps_sum"] ** 2), 1
+        sums, episodes = (
+            (dataset["steps_sum"], dataset["steps_sum_of_squares"], dataset["steps_sum"] ** 2),
+            1,
+        )
     elif "block_sum" in dataset:
         sums = dataset["block_sum"], dataset["block_sum_of_squares"], dataset["block_square_of_sum"]
         episodes = BLOCK

@@ -124,15 +124,21 @@ def control_grid(sigmas: list[Sigma], **fields: tuple[Any, ...]) -> tuple[Contro
     >>> [(s.p, s.sigma) for s in control_grid(fixed_fields(0.0, 1.0), p=(512, 1024))]
     [(512, 0.0), (512, 1.0), (1024, 0.0), (1024, 1.0)]
     """
-    are_dicts = isinstance(sigmas, list | tuple) and all(isinstance(sigma, dict) for sigma in sigmas)
+    are_dicts = isinstance(sigmas, list | tuple) and all(
+        isinstance(sigma, dict) for sigma in sigmas
+    )
     if not are_dicts or not all(isinstance(values, tuple) for values in fields.values()):
         given = f"sigmas is {check.brief(sigmas)}, fields {check.brief(fields)}"
         raise ValueError(f"{given}; they should be dicts, and tuples")
     combinations = (dict(zip(fields, values, strict=True)) for values in product(*fields.values()))
-    return tuple(ControlSetting(**combination, **sigma) for combination in combinations for sigma in sigmas)
+    return tuple(
+        ControlSetting(**combination, **sigma) for combination in combinations for sigma in sigmas
+    )
 
 
-def control_experiment(name: str, title: str, settings: tuple[ControlSetting, ...], **changes: Any) -> Experiment:
+def control_experiment(
+    name: str, title: str, settings: tuple[ControlSetting, ...], **changes: Any
+) -> Experiment:
     """Return an experiment with the paper's number of runs and the seed that all of them share; `changes` override.
 
     Examples
@@ -185,9 +191,14 @@ def fig5() -> Experiment:
     common = {"target": TARGETS, "alpha": TABLE_ALPHAS}
     shown = control_grid(paper_sigmas(), **common, p=(1024,))
     others = tuple(size for size in SIZES if size != 1024)
-    unseen = control_grid([*fixed_fields(0.0), *dynamic_fields(*FEW_MEANS), *fixed_fields(1.0)], **common, p=others)
+    unseen = control_grid(
+        [*fixed_fields(0.0), *dynamic_fields(*FEW_MEANS), *fixed_fields(1.0)], **common, p=others
+    )
     return control_experiment(
-        "fig5", "Figure 5: mountain car, variance during training", shown + unseen, summary="control in blocks"
+        "fig5",
+        "Figure 5: mountain car, variance during training",
+        shown + unseen,
+        summary="control in blocks",
     )
 
 
@@ -306,7 +317,9 @@ def fig4_lagged() -> Experiment:
     return control_experiment(
         "fig4-lagged",
         "Algorithm 1 as printed, at two more means of dynamic sigma",
-        control_grid(dynamic_fields(*FEW_MEANS[3:]), **{name: (value,) for name, value in fields.items()}),
+        control_grid(
+            dynamic_fields(*FEW_MEANS[3:]), **{name: (value,) for name, value in fields.items()}
+        ),
         summary="control totals",
     )
 
@@ -318,5 +331,9 @@ def label_open_choices(dataset: xarray.Dataset) -> xarray.Dataset:
     settings = dataset.sizes.get("setting", 0)
     each, rest = divmod(settings, len(names))
     if rest or not each:
-        raise ValueError(f"dataset has {settings} settings; there should be a multiple of {len(names)}")
-    return dataset.assign_coords(variation=("setting", [name for name in names for _ in range(each)]))
+        raise ValueError(
+            f"dataset has {settings} settings; there should be a multiple of {len(names)}"
+        )
+    return dataset.assign_coords(
+        variation=("setting", [name for name in names for _ in range(each)])
+    )

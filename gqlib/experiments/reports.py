@@ -40,7 +40,9 @@ def cell_cases(dataset: xarray.Dataset, target: str, alpha: float, p: int) -> ND
     check.labelled("dataset", dataset, "target", "alpha", "p", "sigma", "steps_total")
     chosen = (dataset["target"] == target) & (dataset["alpha"] == alpha) & (dataset["p"] == p)
     scores = dataset["steps_total"].values[chosen.values].sum(axis=1)
-    if not (dataset["sigma"].values[chosen.values] == np.sort(dataset["sigma"].values[chosen.values])).all():
+    if not (
+        dataset["sigma"].values[chosen.values] == np.sort(dataset["sigma"].values[chosen.values])
+    ).all():
         raise ValueError("settings of a cell should be in the order of sigma, from 0 to 1")
     return np.array(tuple(case_counts(scores)), dtype=np.int64)
 
@@ -85,14 +87,17 @@ def pooled_report(dataset: xarray.Dataset) -> str:
     check.labelled("dataset", dataset, "count", "target")
     pooled = dataset["count"].sum(("alpha", "p"))
     lines = [
-        f"{target:>15}: " + ", ".join(f"case {case} {share:.1f}%" for case, share in zip(CASES, shares, strict=True))
+        f"{target:>15}: "
+        + ", ".join(f"case {case} {share:.1f}%" for case, share in zip(CASES, shares, strict=True))
         for target, shares in zip(dataset["target"].values, _percent(pooled.values), strict=True)
     ]
     return "\n".join(lines)
 
 
 def cases_table(
-    dataset: xarray.Dataset, by_cell: Mapping[tuple[float, int], Mapping[str, float]], overall: Mapping[str, float]
+    dataset: xarray.Dataset,
+    by_cell: Mapping[tuple[float, int], Mapping[str, float]],
+    overall: Mapping[str, float],
 ) -> str:
     """Tables 1 and 2 as text: the percentages of each cell and of all together, the paper's beside ours.
 
@@ -130,7 +135,10 @@ def cases_table(
         "  alpha     p" + "  ".join("      I      II     III " for _ in columns),
     ]
     for alpha, p in product(counts["alpha"].values.tolist(), counts["p"].values.tolist()):
-        lines.append(f"{alpha:7g} {p:5}" + _shares(counts.sel(alpha=alpha, p=p).values, by_cell.get((alpha, p), {})))
+        lines.append(
+            f"{alpha:7g} {p:5}"
+            + _shares(counts.sel(alpha=alpha, p=p).values, by_cell.get((alpha, p), {}))
+        )
     lines.append(f"{'all':>13}" + _shares(counts.sum(("alpha", "p")).values, overall))
     return "\n".join(line.rstrip() for line in lines)
 
@@ -160,9 +168,16 @@ def control_report(dataset: xarray.Dataset) -> str:
     """
     check.labelled("dataset", dataset, "sigma", "capped", "diverged")
     scored = with_scores(dataset)
-    names = [name for name in _GROUPS if name in scored.coords and len(np.unique(scored[name].values)) > 1]
+    names = [
+        name
+        for name in _GROUPS
+        if name in scored.coords and len(np.unique(scored[name].values)) > 1
+    ]
     fields = [scored[name].values.astype(str) for name in names]
-    labels = np.array([", ".join(values) for values in zip(*fields, strict=True)] or [""] * scored.sizes["setting"])
+    labels = np.array(
+        [", ".join(values) for values in zip(*fields, strict=True)]
+        or [""] * scored.sizes["setting"]
+    )
     lines = []
     for label in dict.fromkeys(labels):
         group = scored.isel(setting=np.flatnonzero(labels == label))
@@ -221,7 +236,9 @@ def curve_report(dataset: xarray.Dataset) -> str:
         late = part["mspbe_late"].values
         name = " ".join(str(part[field].item()) for field in ("domain", "options", "learner"))
         lost = f"{np.isinf(late).sum()} of {late.size} runs diverged"
-        lines.append(f"{name} sigma {part['sigma'].item():g}: median late MSPBE {np.median(late):.3g}, {lost}")
+        lines.append(
+            f"{name} sigma {part['sigma'].item():g}: median late MSPBE {np.median(late):.3g}, {lost}"
+        )
     return "\n".join(lines)
 
 
@@ -247,5 +264,7 @@ def grid_report(dataset: xarray.Dataset) -> str:
             lines.append(f"{name}: in every cell of {mspbe.shape} some run diverged")
             continue
         low = np.unravel_index(int(np.nanargmin(mspbe)), mspbe.shape)
-        lines.append(f"{name}: smallest late MSPBE {mspbe[low]:.3g} at cell {tuple(map(int, low))} of {mspbe.shape}")
+        lines.append(
+            f"{name}: smallest late MSPBE {mspbe[low]:.3g} at cell {tuple(map(int, low))} of {mspbe.shape}"
+        )
     return "\n".join(lines)

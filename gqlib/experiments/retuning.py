@@ -39,7 +39,10 @@ INSIDE = (0.6, 0.8)
 MEMORY: Final = "rltoolkit"
 ALPHAS, ETAS = (0.001, 0.002, 0.005, 0.01, 0.02), tuple(2.0**k for k in range(2, -11, -2))
 # Greedy target, σ = 0: the other side of the plane of step sizes.
-SLOW_ALPHAS, SLOW_ETAS = (0.0001, 0.00025, 0.0005, 0.001, 0.002), tuple(2.0**k for k in range(8, -5, -2))
+SLOW_ALPHAS, SLOW_ETAS = (
+    (0.0001, 0.00025, 0.0005, 0.001, 0.002),
+    tuple(2.0**k for k in range(8, -5, -2)),
+)
 RIVAL_ALPHAS = tuple(float(f"{0.0005 * 80 ** (k / 34):.3g}") for k in range(35))  # 0.0005 to 0.04
 
 Row = dict[str, Any]  # fields of a setting, without step sizes
@@ -56,7 +59,9 @@ def retuned_rows() -> Iterator[Row]:
     for method, greedy in (("gradient", (0.0, *INSIDE)), ("semi-gradient", INSIDE)):
         for p in TABLE_SIZES:
             for target, sigmas in zip(TARGETS, (greedy, (0.0, *INSIDE, 1.0)), strict=True):
-                yield from ({"method": method, "target": target, "p": p, "sigma": sigma} for sigma in sigmas)
+                yield from (
+                    {"method": method, "target": target, "p": p, "sigma": sigma} for sigma in sigmas
+                )
 
 
 def retuned_grid(row: Row) -> ControlGrid:

@@ -32,7 +32,14 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib import seeds
 from gqlib._validate import Array
-from gqlib.domains import baird_star, boyan_chain, collision, collision_features, five_state_walk, random_mdp
+from gqlib.domains import (
+    baird_star,
+    boyan_chain,
+    collision,
+    collision_features,
+    five_state_walk,
+    random_mdp,
+)
 from gqlib.domains.boyan_chain import triangles
 from gqlib.domains.five_state_walk import FEATURES as WALKS
 from gqlib.domains.machine import CREW, PLAN, WEAR, machine, machine_mdp
@@ -177,7 +184,14 @@ def _script_boyan() -> Task:
     phi = triangles(13)
     phi[12] = 0.0
     only = np.ones((13, 1))
-    return Task("Boyan, script", FiniteMDP(moves, rewards, 1.0, terminal=(12,)), only, only, phi, start=np.eye(13)[0])
+    return Task(
+        "Boyan, script",
+        FiniteMDP(moves, rewards, 1.0, terminal=(12,)),
+        only,
+        only,
+        phi,
+        start=np.eye(13)[0],
+    )
 
 
 def script_matrices() -> tuple[Array, Array, Array]:
@@ -213,13 +227,23 @@ ProblemName = Literal[
     "machine, pairs", "random 0, pairs", "random 1, pairs", "Boyan, script",
 ]  # fmt: skip
 PROBLEMS = get_args(ProblemName)
-RunName = Literal[ProblemName, "Collision, drawn"]  # the last one with features of its own for each run
+RunName = Literal[
+    ProblemName, "Collision, drawn"
+]  # the last one with features of its own for each run
 DRAWN = get_args(RunName)[-1]
 
 
 # Those of the map: values of states, and the two examples of the book on pairs.
 MAPPED: tuple[ProblemName, ...] = (
-    *("two-state", "star", "Boyan", "walk, tabular", "walk, inverted", "walk, dependent", "Collision"),
+    *(
+        "two-state",
+        "star",
+        "Boyan",
+        "walk, tabular",
+        "walk, inverted",
+        "walk, dependent",
+        "Collision",
+    ),
     *("two-state, pairs", "machine, pairs"),
 )
 
@@ -326,8 +350,16 @@ def map_point(setting: MapSetting, runs: int, seed: int, *, first_run: int) -> A
             given = limits(task, method, setting.lam, eta)
             table[:, k] = given.abscissa, given.step, given.error, given.price
             if eta == GRADIENT_AT or not method.has_ratio:
-                stable = given.step > 0.0 and np.isfinite(given.price) and method.update != "least squares"
-                best = error_after(task, method, setting.lam, ALPHAS, DOUBLINGS).min() if stable else np.nan
+                stable = (
+                    given.step > 0.0
+                    and np.isfinite(given.price)
+                    and method.update != "least squares"
+                )
+                best = (
+                    error_after(task, method, setting.lam, ALPHAS, DOUBLINGS).min()
+                    if stable
+                    else np.nan
+                )
     names = ("abscissa", "step", "error", "price")
     arrays = {name: np.tile(row, (runs, 1)) for name, row in zip(names, table, strict=True)}
     return arrays | {"eta_star": np.full(runs, star), "best": np.full(runs, best)}
@@ -355,7 +387,9 @@ def _settled(values: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 10.0 ** (np.floor(np.log10(np.where(tiny, 1.0, np.abs(values)))) - (DIGITS - 1))
         rounded = np.round(values / scale) * scale
-    return np.asarray(np.where(tiny, 0.0, np.where(np.isfinite(values), rounded, values)).astype(np.float32))
+    return np.asarray(
+        np.where(tiny, 0.0, np.where(np.isfinite(values), rounded, values)).astype(np.float32)
+    )
 
 
 def _cases(names: tuple[ProblemName, ...]) -> tuple[MapSetting, ...]:
@@ -389,7 +423,12 @@ def today_sigma() -> Experiment:
     True
     """
     where = [name for name in PROBLEMS if name.endswith("pairs")]
-    settings = tuple(MapSetting(name, TEXTBOOK, lam, sigma) for name in where for lam in LAMS[1:] for sigma in SIGMAS)
+    settings = tuple(
+        MapSetting(name, TEXTBOOK, lam, sigma)
+        for name in where
+        for lam in LAMS[1:]
+        for sigma in SIGMAS
+    )
     title = "Textbook GQ(sigma, lambda): exact maps over sigma and lambda"
     return Experiment("today-sigma", title, "map", settings, 1, SEED, MAPS, 1, summary="map")
 
@@ -417,11 +456,15 @@ class RunSetting(Setting):
         check.choice("method", self.method, tuple(METHODS))
         object.__setattr__(self, "lam", check.scalar("lam", self.lam, low=0.0, high=1.0))
         given = self.alphas if isinstance(self.alphas, list | tuple) else (self.alphas,)
-        object.__setattr__(self, "alphas", tuple(check.scalar("alphas", alpha, low=0.0) for alpha in given))
+        object.__setattr__(
+            self, "alphas", tuple(check.scalar("alphas", alpha, low=0.0) for alpha in given)
+        )
         if not self.alphas:
             raise ValueError("alphas is empty; it should hold at least one number")
         object.__setattr__(self, "steps", check.integer("steps", self.steps, low=1))
-        object.__setattr__(self, "every", check.integer("every", self.every, low=1, high=self.steps))
+        object.__setattr__(
+            self, "every", check.integer("every", self.every, low=1, high=self.steps)
+        )
 
 
 def method_runs(setting: RunSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
@@ -446,7 +489,9 @@ def method_runs(setting: RunSetting, runs: int, seed: int, *, first_run: int) ->
     tasks, walks = _walked(setting.problem, setting.steps, runs, seed, first_run)
     done = run_method(list(tasks), method_of(setting.method), walks, lam=setting.lam, alphas=setting.alphas,
                       eta=GRADIENT_AT, every=setting.every)  # fmt: skip
-    theta = done.theta[:-1].transpose(2, 1, 0, 3)  # (runs, α, kept, d); the script measures before it stops
+    theta = done.theta[:-1].transpose(
+        2, 1, 0, 3
+    )  # (runs, α, kept, d); the script measures before it stops
     script = np.full(theta.shape[:2], np.nan)
     if setting.problem == "Boyan, script":
         script = _projected(theta, *script_matrices()).mean(axis=2)
@@ -461,7 +506,9 @@ def method_runs(setting: RunSetting, runs: int, seed: int, *, first_run: int) ->
 
 
 @lru_cache(maxsize=1)  # methods and λ follow each other on the same walks
-def _walked(name: str, steps: int, runs: int, seed: int, first_run: int) -> tuple[tuple[Task, ...], Walks]:
+def _walked(
+    name: str, steps: int, runs: int, seed: int, first_run: int
+) -> tuple[tuple[Task, ...], Walks]:
     """The task of all runs, or those of each, and their walks."""
     numbers = range(first_run, first_run + runs)
     tasks: tuple[Task, ...] = (_problem(name),) if name != DRAWN else tuple(
@@ -496,7 +543,9 @@ def method_summary(arrays: Arrays) -> dict[str, Labelled]:
     """
     names = ("rmspbe", "rmsve", "script")
     check.runs("arrays", arrays, diverged=2, **dict.fromkeys(names, 2))
-    kept: dict[str, Labelled] = {name: (("run", "alpha"), arrays[name].astype(np.float32)) for name in names}
+    kept: dict[str, Labelled] = {
+        name: (("run", "alpha"), arrays[name].astype(np.float32)) for name in names
+    }
     return kept | {"diverged": (("run", "alpha"), arrays["diverged"])}
 
 
@@ -514,7 +563,17 @@ def today_figure1() -> Experiment:
         for name, alpha in sizes.items()
     )
     title, kind = "Figure 1 of the TDRC paper at its step sizes", "runs of today"
-    return Experiment("today-figure1", title, kind, settings, FIGURE1_RUNS, SEED, VERSION, FIGURE1_RUNS, summary=kind)
+    return Experiment(
+        "today-figure1",
+        title,
+        kind,
+        settings,
+        FIGURE1_RUNS,
+        SEED,
+        VERSION,
+        FIGURE1_RUNS,
+        summary=kind,
+    )
 
 
 def today_collision() -> Experiment:

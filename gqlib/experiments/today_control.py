@@ -153,7 +153,9 @@ class RowSetting(Setting):
         check.choice("task", self.task, tuple(TASKS))
         check.choice("row", self.row, (*ROWS, RANDOM))
         cells = check.array("cells", self.cells, (None, 3))
-        object.__setattr__(self, "cells", tuple((lam, alpha, second) for lam, alpha, second in cells.tolist()))
+        object.__setattr__(
+            self, "cells", tuple((lam, alpha, second) for lam, alpha, second in cells.tolist())
+        )
 
 
 def engine_setting(task: str, row: str, cell: Cell) -> EngineSetting:
@@ -201,11 +203,15 @@ def control_runs(setting: RowSetting, runs: int, seed: int, *, first_run: int) -
     check.instance("setting", setting, RowSetting)
     check.integer("first_run", first_run, low=0)
     found = [
-        run_setting(engine_setting(setting.task, setting.row, cell), runs, seed, first_run=first_run)
+        run_setting(
+            engine_setting(setting.task, setting.row, cell), runs, seed, first_run=first_run
+        )
         for cell in setting.cells
     ]
     worst = TASKS[setting.task].worst
-    returns = np.stack([np.where(np.isnan(one.returns), worst, one.returns) for one in found], axis=1)
+    returns = np.stack(
+        [np.where(np.isnan(one.returns), worst, one.returns) for one in found], axis=1
+    )
     return {
         "returns": returns.astype(np.float32),
         "diverged": np.stack([one.diverged for one in found], axis=1),
@@ -224,7 +230,10 @@ def search_summary(arrays: Arrays) -> dict[str, Labelled]:
     check.runs("arrays", arrays, returns=3, diverged=2)
     scores = arrays["returns"].mean(axis=2, dtype=np.float64)
     diverged = arrays["diverged"].sum(axis=0).astype(np.int16)
-    return {"score": (("run", "cell"), scores.astype(np.float32)), "diverged": (("cell",), diverged)}
+    return {
+        "score": (("run", "cell"), scores.astype(np.float32)),
+        "diverged": (("cell",), diverged),
+    }
 
 
 def control_summary(arrays: Arrays) -> dict[str, Labelled]:
@@ -303,8 +312,13 @@ def chosen() -> dict[str, list[Cell]]:
     >>> set(chosen()) == set(ROWS)
     True
     """
-    written = json.loads(files("gqlib.experiments").joinpath("today_chosen.json").read_text(encoding="utf-8"))
-    return {row: [(lam, alpha, second) for lam, alpha, second in cells] for row, cells in written.items()}
+    written = json.loads(
+        files("gqlib.experiments").joinpath("today_chosen.json").read_text(encoding="utf-8")
+    )
+    return {
+        row: [(lam, alpha, second) for lam, alpha, second in cells]
+        for row, cells in written.items()
+    }
 
 
 def today_control() -> Experiment:
@@ -316,7 +330,9 @@ def today_control() -> Experiment:
     48
     """
     order = list(TASKS)
-    settings = [RowSetting(task, row, (chosen()[row][order.index(task)],)) for task, row in _places()]
+    settings = [
+        RowSetting(task, row, (chosen()[row][order.index(task)],)) for task, row in _places()
+    ]
     settings += [RowSetting(task, RANDOM, ((0.0, 0.0, 1.0),)) for task in TASKS]
     return Experiment(
         name="today-control",

@@ -36,7 +36,12 @@ from gqlib.control.grids import ControlGrid
 from gqlib.control.setting import METHODS, TARGETS, ControlSetting, Memory
 from gqlib.experiments.mountain_car import ALPHAS as PAPER_ALPHAS
 from gqlib.experiments.mountain_car import ETAS as PAPER_ETAS
-from gqlib.experiments.mountain_car import TABLE_SIZES, control_experiment, dynamic_fields, fixed_fields
+from gqlib.experiments.mountain_car import (
+    TABLE_SIZES,
+    control_experiment,
+    dynamic_fields,
+    fixed_fields,
+)
 from gqlib.sweeps.sweep import Experiment
 
 if TYPE_CHECKING:
@@ -69,10 +74,28 @@ SEARCH_RUNS = 5
 ALPHAS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
 ETAS = (4.0, 2.0, *PAPER_ETAS)
 # Further cells, for GQ with a greedy target and σ up to `WIDE_SIGMA`, and for the corrected method.
-WIDE_ALPHAS, WIDE_ETAS, WIDE_SIGMA = (0.0001, 0.00025, 0.0005, 0.001), tuple(2.0**k for k in range(8, 0, -1)), 0.4
+WIDE_ALPHAS, WIDE_ETAS, WIDE_SIGMA = (
+    (0.0001, 0.00025, 0.0005, 0.001),
+    tuple(2.0**k for k in range(8, 0, -1)),
+    0.4,
+)
 TENTHS = tuple(k / 10 for k in range(11))
 # 13 step sizes for every semi-gradient row, and 65 between them for the two rivals that have a name.
-RIVAL_ALPHAS = (0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.05, 0.1)
+RIVAL_ALPHAS = (
+    0.00025,
+    0.0005,
+    0.001,
+    0.002,
+    0.003,
+    0.005,
+    0.007,
+    0.01,
+    0.014,
+    0.02,
+    0.03,
+    0.05,
+    0.1,
+)
 FINE_ALPHAS = tuple(float(f"{0.00026 * (0.095 / 0.00026) ** (k / 64):.3g}") for k in range(65))
 # Which cells a choice may take: all, those of the paper's own grid, those with η = 1.
 Grid = Literal["all", "paper", "eta 1"]
@@ -97,14 +120,20 @@ def rows() -> Iterator[Row]:
     ):
         for target in targets:
             for p in TABLE_SIZES:
-                yield from ({"method": method, "target": target, "p": p, **sigma} for sigma in sigmas)
+                yield from (
+                    {"method": method, "target": target, "p": p, **sigma} for sigma in sigmas
+                )
 
 
 def _checked(row: Row) -> Row:
     if not isinstance(row, dict) or not {"method", "target", "p", "sigma"} <= set(row):
-        raise ValueError(f"row is {check.brief(row)}; it should be a dict with method, target, p and sigma")
+        raise ValueError(
+            f"row is {check.brief(row)}; it should be a dict with method, target, p and sigma"
+        )
     if unknown := set(row) - {field.name for field in fields(ControlGrid)}:
-        raise ValueError(f"row has {sorted(map(str, unknown))}; its entries should be fields of a ControlGrid")
+        raise ValueError(
+            f"row has {sorted(map(str, unknown))}; its entries should be fields of a ControlGrid"
+        )
     check.choice("row['method']", row["method"], METHODS)
     check.scalar("row['sigma']", row["sigma"], low=0.0, high=1.0)
     return row
@@ -121,7 +150,11 @@ def row_grids(row: Row) -> list[ControlGrid]:
     if _checked(row)["method"] != "semi-gradient":
         return [ControlGrid(**row, alphas=(alpha,), etas=ETAS) for alpha in ALPHAS]
     named = row["sigma"] == 0.0 or (row["sigma"] == 1.0 and row["target"] == "epsilon-greedy")
-    alphas = [RIVAL_ALPHAS, *(FINE_ALPHAS[k : k + 13] for k in range(0, 65, 13))] if named else [RIVAL_ALPHAS]
+    alphas = (
+        [RIVAL_ALPHAS, *(FINE_ALPHAS[k : k + 13] for k in range(0, 65, 13))]
+        if named
+        else [RIVAL_ALPHAS]
+    )
     return [ControlGrid(**row, alphas=part, etas=(0.0,)) for part in alphas]
 
 
@@ -175,7 +208,9 @@ def control_search() -> Experiment:
     )
 
 
-def choices(search: xarray.Dataset, wide: xarray.Dataset) -> dict[str, dict[str, tuple[float, float]]]:
+def choices(
+    search: xarray.Dataset, wide: xarray.Dataset
+) -> dict[str, dict[str, tuple[float, float]]]:
     """Apply the rule to the search: name of a grid, then of a row, to (α, η).
 
     Examples
@@ -194,9 +229,19 @@ def choices(search: xarray.Dataset, wide: xarray.Dataset) -> dict[str, dict[str,
     score: dict[str, Any] = {}
     for name, dataset in (("search", search), ("wide", wide)):
         check.labelled(name, dataset, "key", "steps_total")
-        if not {grid.key for row in rows() for grid in _named(name, row)} <= set(dataset["key"].values.tolist()):
-            raise ValueError(f"{name} lacks settings; it should be the whole result of control-{name}")
-        score |= dict(zip(dataset["key"].values.tolist(), dataset["steps_total"].mean("run").values, strict=True))
+        if not {grid.key for row in rows() for grid in _named(name, row)} <= set(
+            dataset["key"].values.tolist()
+        ):
+            raise ValueError(
+                f"{name} lacks settings; it should be the whole result of control-{name}"
+            )
+        score |= dict(
+            zip(
+                dataset["key"].values.tolist(),
+                dataset["steps_total"].mean("run").values,
+                strict=True,
+            )
+        )
     found: dict[str, dict[str, tuple[float, float]]] = {grid: {} for grid in GRIDS}
     for row in rows():
         cells = [
@@ -241,8 +286,13 @@ def chosen() -> dict[str, dict[str, tuple[float, float]]]:
     >>> sorted(chosen()), len(chosen()["all"])
     (['all', 'eta 1', 'paper'], 219)
     """
-    written = json.loads(files("gqlib.experiments").joinpath("tuning_chosen.json").read_text(encoding="utf-8"))
-    return {grid: {name: (alpha, eta) for name, (alpha, eta) in rows.items()} for grid, rows in written.items()}
+    written = json.loads(
+        files("gqlib.experiments").joinpath("tuning_chosen.json").read_text(encoding="utf-8")
+    )
+    return {
+        grid: {name: (alpha, eta) for name, (alpha, eta) in rows.items()}
+        for grid, rows in written.items()
+    }
 
 
 def tuned_setting(row: Row, grid: Grid = "all", memory: Memory = "int") -> ControlSetting:
@@ -271,7 +321,12 @@ def control_tuned() -> Experiment:
     >>> len(control_tuned().settings)  # 219 rows in three grids, whose choices partly agree
     489
     """
-    settings = {setting.key: setting for grid in GRIDS for row in rows() for setting in [tuned_setting(row, grid)]}
+    settings = {
+        setting.key: setting
+        for grid in GRIDS
+        for row in rows()
+        for setting in [tuned_setting(row, grid)]
+    }
     return control_experiment(
         "control-tuned",
         "Mountain car: every method at the step sizes chosen for it",
@@ -297,7 +352,12 @@ def control_tuned_rltoolkit() -> Experiment:
 
 
 def tuned_scores(
-    dataset: xarray.Dataset, grid: Grid = "all", *, dynamic: bool = False, memory: Memory = "int", **fields: Any
+    dataset: xarray.Dataset,
+    grid: Grid = "all",
+    *,
+    dynamic: bool = False,
+    memory: Memory = "int",
+    **fields: Any,
 ) -> Array:
     """Return the mean steps per episode of each run at the chosen step sizes, (σ, runs), from σ = 0 to σ = 1.
 

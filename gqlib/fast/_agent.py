@@ -32,7 +32,9 @@ NEGLIGIBLE = 1e-20
 LARGEST = 1e50  # of a coordinate, as in gqlib._validate
 
 # CPython's hash of a tuple: one round of xxHash for each entry.
-_ACROSS, _INTO, _FIRST = (np.uint64(p) for p in (11400714785074694791, 14029467366897019727, 2870177450012600261))
+_ACROSS, _INTO, _FIRST = (
+    np.uint64(p) for p in (11400714785074694791, 14029467366897019727, 2870177450012600261)
+)
 _LENGTH = np.uint64(2870177450012600261 ^ 3527539)
 _LEFT, _RIGHT = np.uint64(31), np.uint64(33)
 _RESERVED = np.uint64(2**64 - 1)  # −1, which CPython keeps for errors
@@ -77,7 +79,16 @@ def put_all(slots: Any, keys: Any, count: Any) -> None:
 
 @njit(**COMPILE)
 def find_tiles(
-    point: Any, box: Any, tilings: Any, size: Any, slots: Any, keys: Any, counts: Any, row: Any, rows: Any, peek: Any
+    point: Any,
+    box: Any,
+    tilings: Any,
+    size: Any,
+    slots: Any,
+    keys: Any,
+    counts: Any,
+    row: Any,
+    rows: Any,
+    peek: Any,
 ) -> Any:
     """Fill ``rows`` (A, K) with the tiles of a point; False, and nothing done, where the point is no point.
 
@@ -212,7 +223,11 @@ def learn(
     phi_e *= decay * lazy[C]
     delta = reward + gamma * drawn - value(here, weights, lazy)
     overlap = decay * lazy[M] + phi_omega
-    if not (abs(delta) <= DIVERGED_ABOVE and abs(overlap) <= DIVERGED_ABOVE and abs(phi_omega) <= DIVERGED_ABOVE):
+    if not (
+        abs(delta) <= DIVERGED_ABOVE
+        and abs(overlap) <= DIVERGED_ABOVE
+        and abs(phi_omega) <= DIVERGED_ABOVE
+    ):
         return np.nan
     lazy[C] *= decay
     if lazy[C] < FLUSH_BELOW:

@@ -61,7 +61,12 @@ def action_values(theta: Any, table: Any, row: Any, shape: Any) -> Any:
 
 @njit(nogil=True, **COMPILE)
 def bare_run(
-    world: World, theta: Array, steps_out: NDArray[np.int32], streams: Streams, max_steps: int, epsilon: float
+    world: World,
+    theta: Array,
+    steps_out: NDArray[np.int32],
+    streams: Streams,
+    max_steps: int,
+    epsilon: float,
 ) -> int:
     """Car, tiles, action values and choice, without learning: the cost that every learner bears.
 

@@ -46,7 +46,17 @@ from gqlib.fast._car import (
 )
 from gqlib.fast._jit import njit
 from gqlib.fast._lowered import add_row, early, flush_row, likely, sum_rows
-from gqlib.fast._records import Limits, Memory, Opening, Rates, Sigma, Streams, Switch, Target, World
+from gqlib.fast._records import (
+    Limits,
+    Memory,
+    Opening,
+    Rates,
+    Sigma,
+    Streams,
+    Switch,
+    Target,
+    World,
+)
 from gqlib.fast._rng import normal, refill, room_for
 from gqlib.rules import DIVERGED_ABOVE
 
@@ -102,7 +112,9 @@ def target_weight(action: Any, greedy: Any, share: Any, soft: Switch) -> Any:
 
 
 @njit(forceinline=True, **COMPILE)
-def correct_other(weights: Any, table: Any, row: Any, shape: Any, action: Any, other: Any, amount: Any) -> Any:
+def correct_other(
+    weights: Any, table: Any, row: Any, shape: Any, action: Any, other: Any, amount: Any
+) -> Any:
     """Add to T on the rows of an action other than the chosen one; returns the change in the chosen one's value."""
     tilings = len(shape)
     add_theta(weights, table, natural(row + other * tilings), shape, amount)
@@ -112,7 +124,15 @@ def correct_other(weights: Any, table: Any, row: Any, shape: Any, action: Any, o
 
 @njit(forceinline=True, **COMPILE)
 def correct_others(
-    weights: Any, table: Any, row: Any, shape: Any, action: Any, greedy: Any, amount: Any, share: Any, soft: Switch
+    weights: Any,
+    table: Any,
+    row: Any,
+    shape: Any,
+    action: Any,
+    greedy: Any,
+    amount: Any,
+    share: Any,
+    soft: Switch,
 ) -> Any:
     """Correction along E_pi phi, except for the chosen action; returns the change in the chosen one's value."""
     change = 0.0
@@ -127,11 +147,15 @@ def correct_others(
 
 
 @njit(**COMPILE)
-def correct_late(weights: Any, table: Any, shape: Any, late: Late, lam: Any, share: Any, soft: Switch) -> None:
+def correct_late(
+    weights: Any, table: Any, shape: Any, late: Late, lam: Any, share: Any, soft: Switch
+) -> None:
     """The whole correction of the previous step, for the lagged reading."""
     amount = -late.factor * (1.0 - late.sigma)
     if len(soft) > 0 or late.action != late.greedy:
-        correct_others(weights, table, late.row, shape, late.action, late.greedy, amount, share, soft)
+        correct_others(
+            weights, table, late.row, shape, late.action, late.greedy, amount, share, soft
+        )
     weight = target_weight(late.action, late.greedy, share, soft)
     first = natural(late.row + late.action * len(shape))
     add_theta(weights, table, first, shape, amount * weight - late.factor * (late.sigma - lam))
@@ -252,7 +276,9 @@ def run(
             waiting = 0.0
             for j in range(tilings):
                 i = np.int64(table[first + j])
-                live[natural(live_count)] = i  # without a branch, which the processor could not guess
+                live[natural(live_count)] = (
+                    i  # without a branch, which the processor could not guess
+                )
                 live_count += np.int64(add_row(weights, i, add_t, inverse_c, add_w))
 
             # delta, from the action values of the next state
@@ -298,11 +324,15 @@ def run(
                 amount = -factor * (1.0 - sigma)
                 weight = target_weight(action, greedy, share, soft)
                 if len(weighted) > 0:
-                    waiting = amount * weight - factor * (sigma * (greedy_ratio if action == greedy else 0.0) - lam)
+                    waiting = amount * weight - factor * (
+                        sigma * (greedy_ratio if action == greedy else 0.0) - lam
+                    )
                 else:
                     waiting = amount * weight - factor * (sigma - lam)
                 if len(soft) > 0 or action != greedy:
-                    sum_t += correct_others(weights, table, row, shape, action, greedy, amount, share, soft)
+                    sum_t += correct_others(
+                        weights, table, row, shape, action, greedy, amount, share, soft
+                    )
             sum_w = gather_omega(weights, table, first, shape)
         if waiting != 0.0:
             add_theta(weights, table, first, shape, waiting)

@@ -21,7 +21,9 @@ import numpy as np
 COMPILED = not os.environ.get("GQLIB_NO_NUMBA") and find_spec("numba") is not None
 
 
-_silenced = False  # whether a kernel is running, so that those which it calls need not silence NumPy again
+_silenced = (
+    False  # whether a kernel is running, so that those which it calls need not silence NumPy again
+)
 
 
 def plain_njit(function: Callable[..., Any] | None = None, /, **_: Any) -> Any:

@@ -21,7 +21,12 @@ from gqlib.fast._jit import COMPILED, is_jitted
 __all__: list[str] = []
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic)
-KNOWN = ("builtins", "math", "numba", "numpy")  # where a name and a version say what a function does
+KNOWN = (
+    "builtins",
+    "math",
+    "numba",
+    "numpy",
+)  # where a name and a version say what a function does
 
 
 class _Unknown(TypeError):
@@ -73,7 +78,11 @@ def _words(value: Any, open_functions: list[Any]) -> Iterator[str]:
 def _package(value: Any) -> str:
     if is_jitted(value):
         return ""
-    module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+    module = (
+        value.__name__
+        if isinstance(value, ModuleType)
+        else getattr(value, "__module__", None) or ""
+    )
     return str(module).partition(".")[0]
 
 
@@ -87,15 +96,21 @@ def _of_function(function: FunctionType, open_functions: list[Any]) -> Iterator[
     names = sorted({name for code in codes for name in code.co_names})
     for code in codes:
         yield f"code {code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars}"
-        yield from _words([part for part in code.co_consts if not isinstance(part, CodeType)], open_functions)
-    yield from _words((function.__defaults__, sorted((function.__kwdefaults__ or {}).items())), open_functions)
+        yield from _words(
+            [part for part in code.co_consts if not isinstance(part, CodeType)], open_functions
+        )
+    yield from _words(
+        (function.__defaults__, sorted((function.__kwdefaults__ or {}).items())), open_functions
+    )
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     outside = dict(zip(function.__code__.co_freevars, cells, strict=True))
     outside |= {name: function.__globals__[name] for name in names if name in function.__globals__}
     for name, value in outside.items():
         yield name
         if isinstance(value, ModuleType) and _package(value) not in KNOWN:
-            yield from _words([getattr(value, part) for part in names if hasattr(value, part)], open_functions)
+            yield from _words(
+                [getattr(value, part) for part in names if hasattr(value, part)], open_functions
+            )
         elif not isinstance(value, ModuleType):
             yield from _words(value, open_functions)
 

@@ -117,7 +117,9 @@ def early(number: Any) -> Any:
 
 def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any) -> None:
     """Tell Numba what to make of the five functions."""
-    ir, types, cgutils = (import_module(name) for name in ("llvmlite.ir", "numba.core.types", "numba.core.cgutils"))
+    ir, types, cgutils = (
+        import_module(name) for name in ("llvmlite.ir", "numba.core.types", "numba.core.cgutils")
+    )
     extending = import_module("numba.extending")
     lower_builtin, type_callable = extending.lower_builtin, extending.type_callable
     bit, double, word = ir.IntType(1), ir.DoubleType(), ir.IntType(64)
@@ -128,7 +130,9 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any)
 
     def lanes(builder: Any, start: Any, place: Any, count: int) -> Any:
         """Pointer to some numbers at a place, as one vector."""
-        return builder.bitcast(builder.gep(start, [place]), ir.VectorType(double, count).as_pointer())
+        return builder.bitcast(
+            builder.gep(start, [place]), ir.VectorType(double, count).as_pointer()
+        )
 
     def lane(builder: Any, row: Any, k: int) -> Any:
         return builder.extract_element(row, ir.Constant(word, k))
@@ -145,7 +149,8 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any)
     @lower_builtin(sum_rows, types.Array, types.Array, types.Integer, types.BaseTuple)
     def lower_sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         weights, table = (
-            data(context, builder, *pair) for pair in zip(signature.args[:2], arguments[:2], strict=True)
+            data(context, builder, *pair)
+            for pair in zip(signature.args[:2], arguments[:2], strict=True)
         )
         first = context.cast(builder, arguments[2], signature.args[2], types.int64)
         sums: list[Any] = [None, None]
@@ -157,7 +162,9 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any)
             which = 0 if tilings % 2 and k == tilings - 1 else k % 2
             sums[which] = row if sums[which] is None else builder.fadd(sums[which], row)
         total = sums[0] if sums[1] is None else builder.fadd(*sums)
-        return context.make_tuple(builder, signature.return_type, [lane(builder, total, k) for k in range(2)])
+        return context.make_tuple(
+            builder, signature.return_type, [lane(builder, total, k) for k in range(2)]
+        )
 
     type_callable(add_row)(lambda context: lambda weights, i, t, e, w: types.boolean)
 
@@ -169,9 +176,13 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any)
         # Two halves: T and E of the next state are wanted before W is known.
         first = lanes(builder, start, place, 2)
         second = lanes(builder, start, builder.add(place, ir.Constant(word, 2)), 2)
-        builder.store(builder.fadd(builder.load(first, align=8), vector(builder, [t, e])), first, align=8)
+        builder.store(
+            builder.fadd(builder.load(first, align=8), vector(builder, [t, e])), first, align=8
+        )
         # The mark as a whole number, which one instruction compares where a double takes five; it is never -0.0.
-        mark = builder.bitcast(builder.gep(start, [builder.add(place, ir.Constant(word, 3))]), word.as_pointer())
+        mark = builder.bitcast(
+            builder.gep(start, [builder.add(place, ir.Constant(word, 3))]), word.as_pointer()
+        )
         without = builder.icmp_signed("==", builder.load(mark), ir.Constant(word, 0))
         change = vector(builder, [w, ir.Constant(double, 1.0)])
         builder.store(builder.fadd(builder.load(second, align=8), change), second, align=8)
@@ -179,19 +190,27 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any)
 
     type_callable(flush_row)(lambda context: lambda weights, i, g, h, scale, floor: types.boolean)
 
-    @lower_builtin(flush_row, types.Array, types.Integer, types.Float, types.Float, types.Float, types.Float)
+    @lower_builtin(
+        flush_row, types.Array, types.Integer, types.Float, types.Float, types.Float, types.Float
+    )
     def lower_flush(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, i, g, h, scale, floor = arguments
         place = context.cast(builder, i, signature.args[1], types.int64)
         pointer = lanes(builder, data(context, builder, signature.args[0], array), place, 4)
         row = builder.load(pointer, align=8)
         e, mark = lane(builder, row, 1), lane(builder, row, 3)
-        changed = builder.fadd(row, builder.fmul(vector(builder, [e] * 4), vector(builder, [g, zero, h, zero])))
+        changed = builder.fadd(
+            row, builder.fmul(vector(builder, [e] * 4), vector(builder, [g, zero, h, zero]))
+        )
         scaled = builder.fmul(e, scale)
-        size = cgutils.get_or_insert_function(builder.module, ir.FunctionType(double, [double]), "llvm.fabs.f64")
+        size = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(double, [double]), "llvm.fabs.f64"
+        )
         above = builder.fcmp_ordered(">", builder.call(size, [scaled]), floor)
         for k, number in ((1, scaled), (3, mark)):
-            changed = builder.insert_element(changed, builder.select(above, number, zero), ir.Constant(word, k))
+            changed = builder.insert_element(
+                changed, builder.select(above, number, zero), ir.Constant(word, k)
+            )
         builder.store(changed, pointer, align=8)
         return above
 
@@ -199,7 +218,9 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any)
 
     @lower_builtin(likely, types.Boolean)
     def lower_likely(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        expect = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1")
+        expect = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1"
+        )
         return builder.call(expect, [arguments[0], ir.Constant(bit, 1)])
 
     type_callable(early)(lambda context: lambda number: types.float64)
@@ -215,5 +236,6 @@ if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK"):
     _lower(sum_rows, add_row, flush_row, likely, early)
 else:
     sum_rows, add_row, flush_row, likely, early = (
-        njit(forceinline=True, **COMPILE)(each) for each in (sum_rows, add_row, flush_row, likely, early)
+        njit(forceinline=True, **COMPILE)(each)
+        for each in (sum_rows, add_row, flush_row, likely, early)
     )

@@ -136,7 +136,9 @@ def walk_pole(draws: Any, start: Any, loop: Any, gain: Any, push: Any, deviation
         a, b, c, d = states[k, 0], states[k, 1], states[k, 2], states[k, 3]
         noise = deviation * draws[k, 0]
         action = gain[0] * a + gain[1] * b + gain[2] * c + gain[3] * d + noise
-        rewards[k] = -(STATE_COST[0] * a * a + STATE_COST[2] * c * c + ACTION_COST * action * action)
+        rewards[k] = -(
+            STATE_COST[0] * a * a + STATE_COST[2] * c * c + ACTION_COST * action * action
+        )
         for i in range(4):
             means[k, i] = loop[i, 0] * a + loop[i, 1] * b + loop[i, 2] * c + loop[i, 3] * d
             states[k + 1, i] = means[k, i] + push[i] * noise

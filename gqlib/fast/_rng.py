@@ -22,7 +22,9 @@ from gqlib.fast import COMPILE
 from gqlib.fast._jit import njit
 
 _INVERSE_2_53 = 2.0**-53
-_CENTRAL = 0.425  # AS 241 has one formula within this distance of 1/2, one beyond, and one far beyond
+_CENTRAL = (
+    0.425  # AS 241 has one formula within this distance of 1/2, one beyond, and one far beyond
+)
 _FAR = 0.5 - 1e-10  # includes all of the third formula
 _LANES = 8  # a multiple of the doubles that a vector holds
 _DOUBLINGS = (32, 16, 8, 4, 2, 1)

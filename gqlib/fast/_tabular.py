@@ -91,7 +91,15 @@ def n_step_episode(q: Array, steps: Steps, pi: Array, n: int, rates: Rates) -> N
 
 @njit(forceinline=True, **COMPILE)
 def n_step_update(
-    q: Any, states: Any, actions: Any, values: Any, errors: Any, weights: Any, t: int, h: int, alpha: float
+    q: Any,
+    states: Any,
+    actions: Any,
+    values: Any,
+    errors: Any,
+    weights: Any,
+    t: int,
+    h: int,
+    alpha: float,
 ) -> None:
     """One update, of step t with horizon h."""
     target, decay = values[t], 1.0
@@ -136,7 +144,9 @@ def cut(runs: Runs, number: int, at: int) -> Any:
     length = runs.lengths[number]
     states, actions = runs.states[at : at + length + 1], runs.actions[at : at + length + 1]
     first = at - number  # an episode has one reward fewer than states
-    return Steps(states, actions, runs.rewards[first : first + length], runs.ended[number]), at + length + 1
+    return Steps(
+        states, actions, runs.rewards[first : first + length], runs.ended[number]
+    ), at + length + 1
 
 
 @njit(**COMPILE)
@@ -202,7 +212,9 @@ def look(row: Any, choice: int, epsilon: float) -> tuple[float, float]:
 
 
 @njit(forceinline=True, **COMPILE)
-def advance(q: Any, cumulative: Any, sigma: float, epsilon: float, stream: Any) -> tuple[int, int, float, float]:
+def advance(
+    q: Any, cumulative: Any, sigma: float, epsilon: float, stream: Any
+) -> tuple[int, int, float, float]:
     """The next state and action, what the error bootstraps from, and the probability of the action."""
     new = draw(cumulative, stream)
     choice = act(q[new], epsilon, stream)
@@ -235,13 +247,21 @@ def n_step_run(
             weights[step] = gamma * ((1.0 - sigma) * probability + sigma)
             ends = terminal[new] or step == max_steps
             for t in range(max(step - n, 0), step if ends else max(step - n + 1, 0)):
-                n_step_update(q, states, actions, values, errors, weights, t, min(t + n, step), alpha)
+                n_step_update(
+                    q, states, actions, values, errors, weights, t, min(t + n, step), alpha
+                )
     return returns, q
 
 
 @njit(**COMPILE)
 def trace_run(
-    task: Task, lam: float, sigmas: Array, alpha: float, epsilon: float, max_steps: int, stream: Words
+    task: Task,
+    lam: float,
+    sigmas: Array,
+    alpha: float,
+    epsilon: float,
+    max_steps: int,
+    stream: Words,
 ) -> Any:
     """Returns of the episodes of one run of on-policy Q(σ, λ) control, (episodes,), and the table."""
     start, moves, rewards, terminal, gamma = task

@@ -125,7 +125,9 @@ class Learner:
         check.function("step", self.step)
         check.flag("target", self.target)
         if is_jitted(self.start) != is_jitted(self.step):
-            raise ValueError("step is compiled and start is not, or the reverse; they should be of one kind")
+            raise ValueError(
+                "step is compiled and start is not, or the reverse; they should be of one kind"
+            )
 
     def plain(self) -> Learner:
         """The same learner as plain Python."""
@@ -198,7 +200,9 @@ def _loop(start: Any, step: Any) -> Callable[..., Any]:
 
 @lru_cache(maxsize=32)
 def _compiled(start: Any, step: Any) -> Callable[..., Any]:
-    options = COMPILE | {"cache": False}  # a closure over functions that were handed in has no file to be kept by
+    options = COMPILE | {
+        "cache": False
+    }  # a closure over functions that were handed in has no file to be kept by
     found: Callable[..., Any] = njit(**options)(_loop(start, step))
     return found
 
@@ -237,7 +241,9 @@ def prepared(
     if isinstance(path, WeightedTrajectory):
         rho = check.array("path.rho", path.rho, (steps,))
     elif learner.target:
-        raise ValueError("path has no ratios rho; for a learner that aims at the target policy it should")
+        raise ValueError(
+            "path has no ratios rho; for a learner that aims at the target policy it should"
+        )
     else:
         rho = np.ones(steps)
     ends: NDArray[np.bool_] = np.asarray(path.ends)
@@ -254,7 +260,10 @@ def prepared(
     )
     first = check.array("theta0", theta0, (size,))
     pairs = check.flag("pairs", pairs)
-    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
+    lam, gamma = (
+        check.scalar("lam", lam, low=0.0, high=1.0),
+        check.scalar("gamma", gamma, low=0.0, high=1.0),
+    )
     kappa = check.scalar("kappa", kappa, low=0.0)
     every = check.integer("every", every, low=1, high=steps)
     bound = check.scalar("bound", bound, low=0.0, largest=np.inf)
@@ -263,7 +272,9 @@ def prepared(
     def learn(alpha: float, beta: float) -> tuple[Array, int]:
         alpha, beta = check.numbers(alpha=alpha, beta=beta)
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is counted, not warned of
-            kept, step = loop(seen, first, Numbers(lam, gamma, alpha, beta, kappa, pairs), every, bound)
+            kept, step = loop(
+                seen, first, Numbers(lam, gamma, alpha, beta, kappa, pairs), every, bound
+            )
         return np.asarray(kept), int(step)
 
     return learn

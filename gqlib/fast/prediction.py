@@ -40,7 +40,9 @@ _FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 def _rows(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT) -> None:
     """Refuse what is not an array of this form; its numbers are not inspected."""
     if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
-        raise ValueError(f"{name} is {check.brief(value)}; it should be an array of {dtype} of shape {shape}")
+        raise ValueError(
+            f"{name} is {check.brief(value)}; it should be an array of {dtype} of shape {shape}"
+        )
 
 
 def _sound(chain: Any) -> None:
@@ -48,14 +50,20 @@ def _sound(chain: Any) -> None:
     check.instance("chain", chain, Chain)
     start, mu, after = chain.cumulative
     if np.ndim(mu) != 2 or 0 in np.shape(mu):
-        raise ValueError(f"chain.mu is {check.brief(chain.mu)}; it should have a row for each state")
+        raise ValueError(
+            f"chain.mu is {check.brief(chain.mu)}; it should have a row for each state"
+        )
     n_states, n_actions = mu.shape
     _rows("chain.mu", mu, (n_states, n_actions))
     _rows("chain.start", start, (n_states,))
     _rows("chain.transitions", after, (n_states, n_actions, n_states))
     _rows("chain.ends_on", chain.ends_on, (n_states,), _BOOL)
     check.integer("chain.horizon", chain.horizon, low=0)
-    for name, last in (("start", start[-1]), ("mu", mu[:, -1].min()), ("transitions", after[:, :, -1].min())):
+    for name, last in (
+        ("start", start[-1]),
+        ("mu", mu[:, -1].min()),
+        ("transitions", after[:, :, -1].min()),
+    ):
         if not last == 1.0:
             raise ValueError(f"chain.{name} sums to {last:g}; it should sum to 1")
 
@@ -73,7 +81,9 @@ def walk_chain(chain: Chain, draws: Array) -> Path:
     _sound(chain)
     numbers = check.array("draws", draws, (None, 3))
     if numbers.min() < 0.0 or numbers.max() >= 1.0:
-        raise ValueError(f"draws go from {numbers.min():g} to {numbers.max():g}; they should be in [0, 1)")
+        raise ValueError(
+            f"draws go from {numbers.min():g} to {numbers.max():g}; they should be in [0, 1)"
+        )
     return _walked(chain, numbers)
 
 
@@ -98,7 +108,9 @@ def walk_pole(walker: Walker, draws: Array) -> tuple[Array, Array, Array]:
     gain = check.array("walker.gain", walker.gain, (4,))
     deviation = check.scalar("walker.action_deviation", walker.action_deviation, low=0.0)
     numbers = check.array("draws", draws, (None, 2))
-    states, means, rewards = kernel.walk_pole(numbers, START, walker.closed_loop, gain, G, deviation)
+    states, means, rewards = kernel.walk_pole(
+        numbers, START, walker.closed_loop, gain, G, deviation
+    )
     return states, means, rewards
 
 
@@ -192,9 +204,14 @@ def prepared(
     seen = _seen(path, sigma)
     _rows("theta0", theta0, (seen.phi.shape[1],))
     learner, pairs = check.choice("learner", learner, tuple(LEARNERS)), check.flag("pairs", pairs)
-    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
+    lam, gamma = (
+        check.scalar("lam", lam, low=0.0, high=1.0),
+        check.scalar("gamma", gamma, low=0.0, high=1.0),
+    )
     every = check.integer("every", every, low=1, high=len(path))
-    method = kernel.Method(LEARNERS[learner], pairs, every, check.scalar("bound", bound, low=0.0, largest=np.inf))
+    method = kernel.Method(
+        LEARNERS[learner], pairs, every, check.scalar("bound", bound, low=0.0, largest=np.inf)
+    )
 
     def learn(alpha: float, beta: float) -> tuple[Array, int]:
         alpha, beta = check.numbers(alpha=alpha, beta=beta)
@@ -216,4 +233,6 @@ def _seen(path: WeightedTrajectory, sigma: Array) -> kernel.Seen:
     _rows("path.rho", path.rho, shape[:1])
     _rows("path.ends", path.ends, shape[:1], _BOOL)
     _rows("sigma", sigma, shape[:1])
-    return kernel.Seen(path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma)
+    return kernel.Seen(
+        path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma
+    )

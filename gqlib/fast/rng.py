@@ -51,7 +51,9 @@ def checked_stream(name: str, value: Any) -> NDArray[np.uint64]:
     """
     fits = type(value) is np.ndarray and value.dtype == np.uint64 and value.shape == (4,)
     if not fits or not value.flags.writeable or not value.any():
-        raise ValueError(f"{name} is {check.brief(value)}; it should be four writeable words of uint64, not all zero")
+        raise ValueError(
+            f"{name} is {check.brief(value)}; it should be four writeable words of uint64, not all zero"
+        )
     words: NDArray[np.uint64] = value
     return words
 
@@ -89,7 +91,9 @@ def integers(state: NDArray[np.uint64], n: int) -> int:
     >>> {integers(state, 3) for _ in range(50)}
     {0, 1, 2}
     """
-    return int(_rng.integers(checked_stream("state", state), check.integer("n", n, low=1, high=_MOST)))
+    return int(
+        _rng.integers(checked_stream("state", state), check.integer("n", n, low=1, high=_MOST))
+    )
 
 
 def normal_quantile(u: float) -> float:
@@ -129,6 +133,13 @@ def fill_normal(state: NDArray[np.uint64], out: Array) -> None:
     True
     """
     words = checked_stream("state", state)
-    if type(out) is not np.ndarray or out.dtype != np.float64 or out.ndim != 1 or not out.flags.writeable:
-        raise ValueError(f"out is {check.brief(out)}; it should be an array of float64 with one axis, not read-only")
+    if (
+        type(out) is not np.ndarray
+        or out.dtype != np.float64
+        or out.ndim != 1
+        or not out.flags.writeable
+    ):
+        raise ValueError(
+            f"out is {check.brief(out)}; it should be an array of float64 with one axis, not read-only"
+        )
     _rng.fill_normal(words, out)

@@ -22,7 +22,14 @@ from gqlib.fast import _tabular as kernels
 from gqlib.fast.rng import checked_stream
 from gqlib.seeds import TRAJECTORY, words
 
-__all__ = ["control_returns", "learn_tables", "n_step_episode", "n_step_run", "trace_episode", "trace_run"]
+__all__ = [
+    "control_returns",
+    "learn_tables",
+    "n_step_episode",
+    "n_step_run",
+    "trace_episode",
+    "trace_run",
+]
 
 _LONGEST = 2**31  # no episode has this many steps, so a larger n makes no difference
 
@@ -40,7 +47,9 @@ def _rates(sigma: Any, gamma: Any, alpha: Any) -> kernels.Rates:
     return kernels.Rates(sigma, gamma, check.scalar("alpha", alpha, low=0.0))
 
 
-def _inside(name: str, states: NDArray[np.intp], actions: NDArray[np.intp], shape: tuple[int, int]) -> None:
+def _inside(
+    name: str, states: NDArray[np.intp], actions: NDArray[np.intp], shape: tuple[int, int]
+) -> None:
     """Refuse states and actions outside a table of this shape."""
     for what, indices, size in (("states", states, shape[0]), ("actions", actions, shape[1])):
         if indices.min() < 0 or indices.max() >= size:
@@ -59,26 +68,44 @@ def _steps(episode: Any, shape: tuple[int, int]) -> kernels.Steps:
 
 def _runs(runs: Any, shape: tuple[int, int]) -> tuple[kernels.Runs, tuple[int, int]]:
     """The episodes of all runs end to end, and how many runs and episodes there are: equally many in each run."""
-    if not isinstance(runs, Sequence) or not all(isinstance(episodes, Sequence) for episodes in runs):
+    if not isinstance(runs, Sequence) or not all(
+        isinstance(episodes, Sequence) for episodes in runs
+    ):
         raise ValueError(f"runs is {check.brief(runs)}; it should be a list of lists of episodes")
     counts = {len(episodes) for episodes in runs}
     if len(counts) != 1 or 0 in counts:
-        raise ValueError(f"runs have {sorted(counts)} episodes; all should have the same number, at least one")
+        raise ValueError(
+            f"runs have {sorted(counts)} episodes; all should have the same number, at least one"
+        )
     found = [episode for episodes in runs for episode in episodes]
     for episode in found:
         check.instance("runs", episode, Episode)
-    states, actions = (np.concatenate([getattr(episode, name) for episode in found]) for name in ("states", "actions"))
+    states, actions = (
+        np.concatenate([getattr(episode, name) for episode in found])
+        for name in ("states", "actions")
+    )
     _inside("runs", states, actions, shape)
     rewards = np.concatenate([episode.rewards for episode in found])
-    ended, lengths = np.array([episode.ended for episode in found]), np.array([len(episode) for episode in found])
+    ended, lengths = (
+        np.array([episode.ended for episode in found]),
+        np.array([len(episode) for episode in found]),
+    )
     return kernels.Runs(states, actions, rewards, ended, lengths), (len(runs), counts.pop())
 
 
 def _table(q: Any) -> Array:
     """A table that can be changed in place."""
-    fits = type(q) is np.ndarray and q.dtype == np.float64 and q.ndim == 2 and q.size > 0 and q.flags.writeable
+    fits = (
+        type(q) is np.ndarray
+        and q.dtype == np.float64
+        and q.ndim == 2
+        and q.size > 0
+        and q.flags.writeable
+    )
     if not fits:
-        raise ValueError(f"q is {check.brief(q)}; it should be an array of float64 with two axes that can be changed")
+        raise ValueError(
+            f"q is {check.brief(q)}; it should be an array of float64 with two axes that can be changed"
+        )
     table: Array = q
     if not np.isfinite(table).all():
         raise ValueError(f"q is {check.brief(q)}; every entry should be finite")
@@ -104,7 +131,14 @@ def n_step_episode(
 
 
 def trace_episode(
-    q: Array, episode: Episode, pi: ArrayLike, lam: float, *, sigma: float, gamma: float, alpha: float
+    q: Array,
+    episode: Episode,
+    pi: ArrayLike,
+    lam: float,
+    *,
+    sigma: float,
+    gamma: float,
+    alpha: float,
 ) -> None:
     """Q(σ, λ) along an episode, Eqs. (6)–(7); `q`, (S, A), is changed in place.
 
@@ -162,13 +196,17 @@ _COMPILED = {
 }
 
 
-def _chosen(learner: Any, parameter: Any, n_step: Any, trace: Any) -> tuple[Callable[..., Any], float]:
+def _chosen(
+    learner: Any, parameter: Any, n_step: Any, trace: Any
+) -> tuple[Callable[..., Any], float]:
     """The kernel behind one of two public functions, and its parameter, n or λ."""
     if learner is n_step:
         return _COMPILED[n_step.__name__], _horizon("parameter", parameter)
     if learner is trace:
         return _COMPILED[trace.__name__], _decay("parameter", parameter)
-    raise ValueError(f"learner is {check.brief(learner)}; it should be {n_step.__name__} or {trace.__name__}")
+    raise ValueError(
+        f"learner is {check.brief(learner)}; it should be {n_step.__name__} or {trace.__name__}"
+    )
 
 
 def _task(task: Any) -> kernels.Task:
@@ -179,12 +217,19 @@ def _task(task: Any) -> kernels.Task:
     return kernels.Task(np.cumsum(task.start), moves, mdp.rewards, mdp.is_terminal, mdp.gamma)
 
 
-def _control(sigmas: Any, alpha: Any, epsilon: Any, max_steps: Any) -> tuple[Array, float, float, int]:
+def _control(
+    sigmas: Any, alpha: Any, epsilon: Any, max_steps: Any
+) -> tuple[Array, float, float, int]:
     """What both control runs take besides task, parameter and stream."""
     limit = check.integer("max_steps", max_steps, low=1)
     check.room("max_steps", max_steps, 5 * limit)
     epsilon = check.scalar("epsilon", epsilon, low=0.0, high=1.0)
-    return check.array("sigmas", sigmas, (None,)), check.scalar("alpha", alpha, low=0.0), epsilon, limit
+    return (
+        check.array("sigmas", sigmas, (None,)),
+        check.scalar("alpha", alpha, low=0.0),
+        epsilon,
+        limit,
+    )
 
 
 def n_step_run(
@@ -209,7 +254,11 @@ def n_step_run(
     >>> returns.tolist(), q[1].tolist()
     ([-1.0, 1.0, 1.0], [-0.5, 0.75])
     """
-    made, horizon, settings = _task(task), _horizon("n", n), _control(sigmas, alpha, epsilon, max_steps)
+    made, horizon, settings = (
+        _task(task),
+        _horizon("n", n),
+        _control(sigmas, alpha, epsilon, max_steps),
+    )
     returns, q = kernels.n_step_run(made, horizon, *settings, checked_stream("stream", stream))
     return returns, q
 
@@ -236,7 +285,11 @@ def trace_run(
     >>> returns.tolist(), q[1].tolist()
     ([-1.0, 1.0, 1.0], [-0.5, 0.75])
     """
-    made, decay, settings = _task(task), _decay("lam", lam), _control(sigmas, alpha, epsilon, max_steps)
+    made, decay, settings = (
+        _task(task),
+        _decay("lam", lam),
+        _control(sigmas, alpha, epsilon, max_steps),
+    )
     returns, q = kernels.trace_run(made, decay, *settings, checked_stream("stream", stream))
     return returns, q
 
@@ -266,7 +319,11 @@ def control_returns(
     """
     learn, value = _chosen(learner, parameter, n_step_run, trace_run)
     made, settings = _task(task), _control(sigmas, alpha, epsilon, max_steps)
-    if not isinstance(runs, Iterable) or isinstance(runs, str | bytes) or getattr(runs, "ndim", 1) != 1:
+    if (
+        not isinstance(runs, Iterable)
+        or isinstance(runs, str | bytes)
+        or getattr(runs, "ndim", 1) != 1
+    ):
         raise ValueError(f"runs is {check.brief(runs)}; it should hold numbers of runs")
     streams = [words(seed, run, TRAJECTORY) for run in runs]
     if not streams:

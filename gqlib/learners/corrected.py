@@ -75,7 +75,9 @@ def importance_ratios(mu: ArrayLike, pi: ArrayLike) -> Array:
     bare = (pi > 0.0) & (mu == 0.0)
     if bare.any():
         where = tuple(int(i) for i in np.argwhere(bare)[0])
-        raise ValueError(f"mu is 0 at {where}, where pi is {pi[where]:g}; it should be positive wherever pi is")
+        raise ValueError(
+            f"mu is 0 at {where}, where pi is {pi[where]:g}; it should be positive wherever pi is"
+        )
     return np.divide(pi, mu, out=np.zeros_like(pi), where=mu > 0.0)
 
 
@@ -125,7 +127,12 @@ def corrected_gq_step(
     )
     rho_next, c = check.numbers(rho_next=rho_next, trace_weight=trace_weight)
     theta, omega, trace, phi, phi_next, phi_next_expected = check.vectors(
-        theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+        theta=theta,
+        omega=omega,
+        trace=trace,
+        phi=phi,
+        phi_next=phi_next,
+        phi_next_expected=phi_next_expected,
     )
     w = phi_next
     if phi_next_traced is not None:
@@ -150,7 +157,15 @@ class ExpectedErrorProblem(PredictionProblem):
     @classmethod
     def _view(cls, problem: PredictionProblem, carried: Array) -> Self:
         chain = problem.p_pi
-        view = cls(problem.features, chain, chain, problem.rewards, problem.xi, problem.gamma, p_trace=carried)
+        view = cls(
+            problem.features,
+            chain,
+            chain,
+            problem.rewards,
+            problem.xi,
+            problem.gamma,
+            p_trace=carried,
+        )
         object.__setattr__(view, "_walked", problem.p_walk)
         return view
 
@@ -188,7 +203,9 @@ def trace_goes_on(problem: PredictionProblem) -> NDArray[np.bool_]:
     """
     goes_on = np.asarray(_on_pairs(problem).p_trace.any(axis=1))
     if (problem.p_trace[goes_on] != problem.p_mu[goes_on]).any():
-        raise ValueError("problem has a p_trace that is neither p_mu nor zero in some row; it should be")
+        raise ValueError(
+            "problem has a p_trace that is neither p_mu nor zero in some row; it should be"
+        )
     return goes_on
 
 
@@ -226,7 +243,6 @@ class CorrectedProblem(ExpectedErrorProblem):
         return cls._view(problem, carried)
 
 
-
 @dataclass(frozen=True)
 class VariantTables:
     """u and w by the *next* pair, (n, d), and c by the present pair, (n,): all that tells one variant from another.
@@ -245,7 +261,12 @@ class VariantTables:
 
 
 def variant_tables(
-    mdp: FiniteMDP, mu: ArrayLike, pi: ArrayLike, features: ArrayLike, sigma: float, variant: Variant
+    mdp: FiniteMDP,
+    mu: ArrayLike,
+    pi: ArrayLike,
+    features: ArrayLike,
+    sigma: float,
+    variant: Variant,
 ) -> VariantTables:
     """The rows of the module's table on a finite MDP.
 
@@ -262,7 +283,8 @@ def variant_tables(
     mu, pi = mdp.policy(mu, "mu"), mdp.policy(pi, "pi")
     by_state = phi.reshape(mdp.n_states, mdp.n_actions, -1)
     under_mu, under_pi = (
-        np.repeat(np.einsum("sa,sad->sd", policy, by_state), mdp.n_actions, axis=0) for policy in (mu, pi)
+        np.repeat(np.einsum("sa,sad->sd", policy, by_state), mdp.n_actions, axis=0)
+        for policy in (mu, pi)
     )
     one = np.ones(len(phi))
     rho = one if variant == "paper" else importance_ratios(mu, pi).ravel()
@@ -301,21 +323,26 @@ def corrected_noise(
     check.instance("mdp", mdp, FiniteMDP)
     check.instance("problem", problem, PredictionProblem)
     check.flag("expected_trace", expected_trace)
-    theta, omega = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
+    theta, omega = (
+        check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega))
+    )
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     mu, moments = mdp.policy(mu, "mu"), arrival_moments(mdp, problem, lam)
     phi = problem.features.reshape(mdp.n_states, mdp.n_actions, -1)
     rho_phi = importance_ratios(mu, mdp.policy(pi, "pi"))[:, :, None] * phi
     plain, scaled = (x - np.einsum("sa,sai->si", mu, x)[:, None] for x in (phi, rho_phi))
     both, mixed, alone = (
-        np.einsum("sa,sai,saj->sij", mu, x, y) for x, y in ((scaled, scaled), (scaled, plain), (plain, plain))
+        np.einsum("sa,sai,saj->sij", mu, x, y)
+        for x, y in ((scaled, scaled), (scaled, plain), (plain, plain))
     )
     overlap = moments @ omega  # E[m e]
     m_squared = overlap @ omega
     quadratic = np.trace(moments, axis1=1, axis2=2) * np.einsum("i,sij,j->s", theta, both, theta)
     quadratic += m_squared * np.trace(both, axis1=1, axis2=2)
     quadratic -= 2.0 * np.einsum("i,sij,sj->s", theta, both, overlap)
-    linear = np.einsum("i,sij,sj->s", theta, mixed, overlap) - m_squared * np.trace(mixed, axis1=1, axis2=2)
+    linear = np.einsum("i,sij,sj->s", theta, mixed, overlap) - m_squared * np.trace(
+        mixed, axis1=1, axis2=2
+    )
     constant = m_squared * np.trace(alone, axis1=1, axis2=2)
     gamma2, kept = problem.gamma**2, 0.0 if expected_trace else lam
     return NoiseParabola(
@@ -342,5 +369,7 @@ def trace_variance_limit(problem: PredictionProblem, ratios: ArrayLike) -> float
     check.instance("problem", problem, PredictionProblem)
     rho = check.array("ratios", check.reals("ratios", ratios).ravel(), (problem.n,))
     if (rho < 0.0).any():
-        raise ValueError(f"ratios is {check.brief(ratios)}; ratios of probabilities should not be negative")
+        raise ValueError(
+            f"ratios is {check.brief(ratios)}; ratios of probabilities should not be negative"
+        )
     return second_moment_limit(problem, rho)

@@ -45,7 +45,9 @@ class Ensemble:
     diverged: NDArray[np.bool_]
 
 
-def trajectories(domain: Domain, runs: int, steps: int, rng: np.random.Generator) -> list[Trajectory]:
+def trajectories(
+    domain: Domain, runs: int, steps: int, rng: np.random.Generator
+) -> list[Trajectory]:
     """Independent trajectories, one after the other from the same generator.
 
     Examples
@@ -102,13 +104,19 @@ def semi_gradient_ensemble(
     (total,) = lengths
     theta0 = check.array("theta0", theta0, (paths[0].phi.shape[1],))
     sigma = check.array("sigmas", sigmas, (None,))[:, None]
-    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
+    lam, gamma = (
+        check.scalar("lam", lam, low=0.0, high=1.0),
+        check.scalar("gamma", gamma, low=0.0, high=1.0),
+    )
     alpha = check.scalar("alpha", alpha, low=0.0)
     bound = check.scalar("bound", bound, low=0.0, open_low=True, largest=np.inf)
-    every = min(check.integer("every", every, low=1), total + 1)  # beyond the last step it is kept no more often
+    every = min(
+        check.integer("every", every, low=1), total + 1
+    )  # beyond the last step it is kept no more often
     # Time first, so that a step reads contiguous rows.
     phi, phi_next, phi_next_expected = (
-        np.stack([getattr(path, name) for path in paths], axis=1) for name in ("phi", "phi_next", "phi_next_expected")
+        np.stack([getattr(path, name) for path in paths], axis=1)
+        for name in ("phi", "phi_next", "phi_next_expected")
     )
     reward = np.stack([path.reward for path in paths], axis=1)
     goes_on = ~np.stack([path.ends for path in paths], axis=1)[:, :, None]
@@ -130,7 +138,9 @@ def semi_gradient_ensemble(
     return Ensemble(np.arange(len(kept)) * every, np.array(kept), ~active)
 
 
-def pair_walks(problem: PredictionProblem, runs: int, steps: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def pair_walks(
+    problem: PredictionProblem, runs: int, steps: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
     """Stationary walks of a continuing chain P^μ, all at once: (runs, steps + 1) indices.
 
     Examples
@@ -144,12 +154,18 @@ def pair_walks(problem: PredictionProblem, runs: int, steps: int, rng: np.random
     check.room("steps", steps, runs * (steps + 1))
     draws = check.generator("rng", rng).random((steps + 1, runs))
     if np.abs(problem.p_mu.sum(axis=1) - 1.0).max() > check.PROBABILITY_TOLERANCE:
-        raise ValueError("problem has rows of p_mu that sum to less than 1; the chain should be a continuing one")
+        raise ValueError(
+            "problem has rows of p_mu that sum to less than 1; the chain should be a continuing one"
+        )
     start, rows = np.cumsum(problem.xi), np.cumsum(problem.p_mu, axis=1)
     paths = np.empty((runs, steps + 1), dtype=np.intp)
-    paths[:, 0] = np.minimum(np.searchsorted(start, draws[0] * start[-1], side="right"), problem.n - 1)
+    paths[:, 0] = np.minimum(
+        np.searchsorted(start, draws[0] * start[-1], side="right"), problem.n - 1
+    )
     for k in range(steps):
-        inside = draws[k + 1, :, None] >= rows[paths[:, k], :-1]  # the last sum is one, up to rounding
+        inside = (
+            draws[k + 1, :, None] >= rows[paths[:, k], :-1]
+        )  # the last sum is one, up to rounding
         paths[:, k + 1] = inside.sum(axis=1)
     return paths
 
@@ -201,11 +217,17 @@ def gq_ensemble(
     beta, every = check.scalar("beta", beta, low=0.0), check.integer("every", every, low=1)
     check.scalar("bound", bound, low=0.0, open_low=True, largest=np.inf)
     check.instance("tables", tables, VariantTables)
-    if not tables.u.shape == tables.w.shape == (problem.n, problem.d) or tables.c.shape != (problem.n,):
-        raise ValueError(f"tables has u of shape {tables.u.shape}; it should be {(problem.n, problem.d)} for problem")
+    if not tables.u.shape == tables.w.shape == (problem.n, problem.d) or tables.c.shape != (
+        problem.n,
+    ):
+        raise ValueError(
+            f"tables has u of shape {tables.u.shape}; it should be {(problem.n, problem.d)} for problem"
+        )
     visited = check.array("pairs", pairs, (None, None))
     if (visited < 0).any() or (visited >= problem.n).any() or (visited != np.floor(visited)).any():
-        raise ValueError(f"pairs is {check.brief(pairs)}; it should hold whole numbers in [0, {problem.n})")
+        raise ValueError(
+            f"pairs is {check.brief(pairs)}; it should hold whole numbers in [0, {problem.n})"
+        )
     pairs = visited.astype(np.intp)
     runs, gamma = len(pairs), problem.gamma
     theta = np.tile(check.array("theta0", theta0, (problem.d,)), (runs, 1))

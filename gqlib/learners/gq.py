@@ -73,7 +73,9 @@ def semi_gradient_step(
     >>> theta.tolist(), trace.tolist(), delta
     ([1.2], [1.0], 2.0)
     """
-    sigma, lam, gamma, alpha, reward = check.numbers(sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, reward=reward)
+    sigma, lam, gamma, alpha, reward = check.numbers(
+        sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, reward=reward
+    )
     theta, trace, phi, phi_next, phi_next_expected = check.vectors(
         theta=theta, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
@@ -116,10 +118,26 @@ def gq_step(
         sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta, reward=reward
     )
     theta, omega, trace, phi, phi_next, phi_next_expected = check.vectors(
-        theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+        theta=theta,
+        omega=omega,
+        trace=trace,
+        phi=phi,
+        phi_next=phi_next,
+        phi_next_expected=phi_next_expected,
     )
     theta, omega, trace, delta = _gq(
-        theta, omega, trace, phi, reward, phi_next, phi_next_expected, sigma, lam, gamma, alpha, beta
+        theta,
+        omega,
+        trace,
+        phi,
+        reward,
+        phi_next,
+        phi_next_expected,
+        sigma,
+        lam,
+        gamma,
+        alpha,
+        beta,
     )
     check.finite(theta=theta, omega=omega)
     return theta, omega, trace, delta
@@ -188,7 +206,9 @@ def gq_steps(
     >>> thetas.shape, thetas[0].round(4).tolist()
     ((500, 2), [1.992, 0.0])
     """
-    sigma, lam, gamma, alpha, beta = check.numbers(sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    sigma, lam, gamma, alpha, beta = check.numbers(
+        sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta
+    )
     theta, omega, trace = check.vectors(theta=theta, omega=omega, trace=trace)
     rows = check.array("phi", phi, (None, len(theta)), largest=np.inf)
     after = check.array("phi_next", phi_next, rows.shape, largest=np.inf)
@@ -196,12 +216,16 @@ def gq_steps(
     rewards = check.array("reward", reward, (len(rows),), largest=np.inf).tolist()
     over = np.zeros(len(rows), dtype=bool) if ends is None else np.asarray(ends)
     if over.dtype != bool or over.shape != (len(rows),):
-        raise ValueError(f"ends is {check.brief(ends)}; it should have {len(rows)} entries, each True or False")
+        raise ValueError(
+            f"ends is {check.brief(ends)}; it should have {len(rows)} entries, each True or False"
+        )
     thetas, deltas = np.empty(rows.shape), np.empty(len(rows))
     rates, none = (sigma, lam, gamma, alpha, beta), np.zeros_like(trace)
     with np.errstate(over="ignore", invalid="ignore"):
         for k, (r, end) in enumerate(zip(rewards, over.tolist(), strict=True)):
-            theta, omega, trace, deltas[k] = _gq(theta, omega, trace, rows[k], r, after[k], expected[k], *rates)
+            theta, omega, trace, deltas[k] = _gq(
+                theta, omega, trace, rows[k], r, after[k], expected[k], *rates
+            )
             thetas[k] = theta
             if end:
                 trace = none
@@ -209,7 +233,9 @@ def gq_steps(
     if not (np.isfinite(theta).all() and np.isfinite(omega).all()):
         lost = np.flatnonzero(~(np.isfinite(thetas).all(axis=1) & np.isfinite(deltas)))
         step = int(lost[0]) if len(lost) else len(rows) - 1
-        raise check.Diverged(f"theta overflows in step {step}; weights, features and rates should be smaller")
+        raise check.Diverged(
+            f"theta overflows in step {step}; weights, features and rates should be smaller"
+        )
     return thetas, omega, trace, deltas
 
 
@@ -248,7 +274,12 @@ def gq_step_lagged(
         sigma=sigma, lam=lam, gamma=gamma, alpha=alpha, beta=beta, reward=reward
     )
     theta, omega, trace, phi, phi_next, phi_next_expected = check.vectors(
-        theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
+        theta=theta,
+        omega=omega,
+        trace=trace,
+        phi=phi,
+        phi_next=phi_next,
+        phi_next_expected=phi_next_expected,
     )
     v = check.array("v", v, (len(theta), len(theta)), largest=np.inf)
     trace = gamma * lam * trace + phi

@@ -80,7 +80,9 @@ def tdc_step(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next
     )
     trace = gamma * lam * rho * trace + rho * phi
-    return _corrected(theta, omega, trace, phi, reward, phi_next, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    return _corrected(
+        theta, omega, trace, phi, reward, phi_next, lam=lam, gamma=gamma, alpha=alpha, beta=beta
+    )
 
 
 def maei_gq_step(
@@ -115,7 +117,18 @@ def maei_gq_step(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next_expected=phi_next_expected
     )
     trace = gamma * lam * rho * trace + phi
-    return _corrected(theta, omega, trace, phi, reward, phi_next_expected, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    return _corrected(
+        theta,
+        omega,
+        trace,
+        phi,
+        reward,
+        phi_next_expected,
+        lam=lam,
+        gamma=gamma,
+        alpha=alpha,
+        beta=beta,
+    )
 
 
 def gtd2_step(
@@ -142,8 +155,12 @@ def gtd2_step(
     >>> theta.round(4).tolist(), omega.round(4).tolist(), delta
     ([0.8], [1.2], 1.5)
     """
-    gamma, alpha, beta, rho, reward = check.numbers(gamma=gamma, alpha=alpha, beta=beta, rho=rho, reward=reward)
-    theta, omega, phi, phi_next = check.vectors(theta=theta, omega=omega, phi=phi, phi_next=phi_next)
+    gamma, alpha, beta, rho, reward = check.numbers(
+        gamma=gamma, alpha=alpha, beta=beta, rho=rho, reward=reward
+    )
+    theta, omega, phi, phi_next = check.vectors(
+        theta=theta, omega=omega, phi=phi, phi_next=phi_next
+    )
     delta = reward + gamma * (theta @ phi_next) - theta @ phi
     phi_omega = phi @ omega
     theta = theta + alpha * rho * phi_omega * (phi - gamma * phi_next)

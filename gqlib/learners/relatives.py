@@ -45,7 +45,9 @@ def sarsa_lambda_step(
     (array([1.125]), array([1.25]), 1.0)
     """
     lam, gamma, alpha, reward = check.numbers(lam=lam, gamma=gamma, alpha=alpha, reward=reward)
-    theta, trace, phi, phi_next = check.vectors(theta=theta, trace=trace, phi=phi, phi_next=phi_next)
+    theta, trace, phi, phi_next = check.vectors(
+        theta=theta, trace=trace, phi=phi, phi_next=phi_next
+    )
     trace = gamma * lam * trace + phi
     delta = reward + gamma * (theta @ phi_next) - theta @ phi
     theta = theta + alpha * delta * trace
@@ -54,7 +56,13 @@ def sarsa_lambda_step(
 
 
 def expected_sarsa_step(
-    theta: ArrayLike, phi: ArrayLike, reward: float, phi_next_expected: ArrayLike, *, gamma: float, alpha: float
+    theta: ArrayLike,
+    phi: ArrayLike,
+    reward: float,
+    phi_next_expected: ArrayLike,
+    *,
+    gamma: float,
+    alpha: float,
 ) -> tuple[Array, float]:
     """Expected Sarsa (van Seijen et al. 2009): one step, no trace.
 
@@ -68,7 +76,9 @@ def expected_sarsa_step(
     (array([1.1]), 1.0)
     """
     gamma, alpha, reward = check.numbers(gamma=gamma, alpha=alpha, reward=reward)
-    theta, phi, phi_next_expected = check.vectors(theta=theta, phi=phi, phi_next_expected=phi_next_expected)
+    theta, phi, phi_next_expected = check.vectors(
+        theta=theta, phi=phi, phi_next_expected=phi_next_expected
+    )
     delta = reward + gamma * (phi_next_expected @ theta) - phi @ theta
     theta = theta + alpha * delta * phi
     check.finite(theta=theta, reward=delta)

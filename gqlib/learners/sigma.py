@@ -77,11 +77,15 @@ class Schedule:
 
     def __post_init__(self) -> None:
         checked = {
-            "mean": check.scalar("mean", self.mean, largest=check.LARGEST if self.ramp_to is None else LARGEST_RAMP),
+            "mean": check.scalar(
+                "mean", self.mean, largest=check.LARGEST if self.ramp_to is None else LARGEST_RAMP
+            ),
             "noise": check.scalar("noise", self.noise, low=0.0),
             "drawn": check.choice("drawn", self.drawn, DRAWN),
             "clipped": check.flag("clipped", self.clipped),
-            "ramp_to": None if self.ramp_to is None else check.scalar("ramp_to", self.ramp_to, largest=LARGEST_RAMP),
+            "ramp_to": None
+            if self.ramp_to is None
+            else check.scalar("ramp_to", self.ramp_to, largest=LARGEST_RAMP),
             "decay": check.scalar("decay", self.decay, low=0.0, high=1.0, open_low=True),
         }
         for name, value in checked.items():
@@ -102,7 +106,9 @@ class Schedule:
             level = (np.arange(steps) * levels) // steps
             path = (round(self.mean * 50) + np.sign(self.ramp_to - self.mean) * level) / 50
         if self.decay < 1.0:
-            factors = np.multiply.accumulate(np.concatenate([[1.0], np.full(steps - 1, float(self.decay))]))
+            factors = np.multiply.accumulate(
+                np.concatenate([[1.0], np.full(steps - 1, float(self.decay))])
+            )
             path = path * factors[_episode(stops) if stops.any() else np.arange(steps)]
         return path
 
@@ -170,7 +176,14 @@ class SigmaFields:
     def schedule(self) -> Schedule:
         """How σ is set, as a `Schedule`."""
         ramp_to = getattr(self, "sigma_ramp_to", None)
-        return Schedule(self.sigma, self.sigma_noise, self.sigma_drawn, self.sigma_clipped, ramp_to, self.sigma_decay)
+        return Schedule(
+            self.sigma,
+            self.sigma_noise,
+            self.sigma_drawn,
+            self.sigma_clipped,
+            ramp_to,
+            self.sigma_decay,
+        )
 
     def check_sigma(self, *, low: float = -np.inf, high: float = np.inf) -> None:
         """Check the fields, including that σ lies in [low, high], and store them as plain numbers."""
@@ -179,7 +192,9 @@ class SigmaFields:
             "sigma_noise": check.scalar("sigma_noise", self.sigma_noise, low=0.0),
             "sigma_drawn": check.choice("sigma_drawn", self.sigma_drawn, DRAWN),
             "sigma_clipped": check.flag("sigma_clipped", self.sigma_clipped),
-            "sigma_decay": check.scalar("sigma_decay", self.sigma_decay, low=0.0, high=1.0, open_low=True),
+            "sigma_decay": check.scalar(
+                "sigma_decay", self.sigma_decay, low=0.0, high=1.0, open_low=True
+            ),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -189,7 +204,9 @@ def _stops(ends: ArrayLike) -> NDArray[np.bool_]:
     """Which steps end an episode, (T,)."""
     stops = check.array("ends", ends, (None,))
     if not np.isin(stops, (0.0, 1.0)).all():
-        raise ValueError(f"ends is {check.brief(ends)}; it should hold True where a step ends an episode, else False")
+        raise ValueError(
+            f"ends is {check.brief(ends)}; it should hold True where a step ends an episode, else False"
+        )
     return stops.astype(bool)
 
 

@@ -66,7 +66,9 @@ class SparseGQ:
     def __init__(self, theta: ArrayLike, flush_below: float = FLUSH_BELOW) -> None:
         self._T = check.array("theta", theta, (None,))
         self._W, self._E = np.zeros_like(self._T), np.zeros_like(self._T)
-        self._flush_below = check.scalar("flush_below", flush_below, low=0.0, high=1.0, open_low=True)
+        self._flush_below = check.scalar(
+            "flush_below", flush_below, low=0.0, high=1.0, open_low=True
+        )
         self._touched: set[int] = set()
         self._c, self._g, self._h = 1.0, 0.0, 0.0
         self._m, self._n = 0.0, 0.0
@@ -153,18 +155,28 @@ class SparseGQ:
 
     def _features(self, name: str, pair: Sparse) -> tuple[NDArray[np.intp], Array]:
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise ValueError(f"{name} is {check.brief(pair)}; it should be a pair: indices and values")
+            raise ValueError(
+                f"{name} is {check.brief(pair)}; it should be a pair: indices and values"
+            )
         raw = np.asarray(pair[0])
         if raw.ndim != 1 or (raw.size and not np.issubdtype(raw.dtype, np.integer)):
-            raise ValueError(f"{name} has indices {check.brief(pair[0])}; they should be a list of whole numbers")
+            raise ValueError(
+                f"{name} has indices {check.brief(pair[0])}; they should be a list of whole numbers"
+            )
         p = len(self._T)
         if raw.size and (raw.min() < 0 or raw.max() >= p):
-            raise ValueError(f"{name} has indices from {raw.min()} to {raw.max()}; they should be in [0, {p})")
+            raise ValueError(
+                f"{name} has indices from {raw.min()} to {raw.max()}; they should be in [0, {p})"
+            )
         values = check.reals(name, pair[1])
         if values.shape != raw.shape or not np.isfinite(values).all():
-            raise ValueError(f"{name} has values {check.brief(pair[1])}; there should be a finite one for each index")
+            raise ValueError(
+                f"{name} has values {check.brief(pair[1])}; there should be a finite one for each index"
+            )
         indices, where = np.unique(raw.astype(np.intp), return_inverse=True)
-        return indices, np.bincount(where, weights=values, minlength=len(indices)).astype(np.float64)
+        return indices, np.bincount(where, weights=values, minlength=len(indices)).astype(
+            np.float64
+        )
 
     def _value(self, indices: NDArray[np.intp], values: Array) -> float:
         return _dot(values, self._T[indices] + self._g * self._E[indices])

@@ -31,7 +31,12 @@ from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.learners.corrected import ExpectedErrorProblem, VariantTables, importance_ratios, trace_goes_on
+from gqlib.learners.corrected import (
+    ExpectedErrorProblem,
+    VariantTables,
+    importance_ratios,
+    trace_goes_on,
+)
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.variance import trace_first_moments, trace_second_moments
@@ -52,7 +57,12 @@ RULES = get_args(Rule)
 
 
 def trace_coefficients(
-    mu: ArrayLike, pi: ArrayLike, rule: Rule = "textbook", *, sigma: ArrayLike = 0.0, psi: float = 1.0
+    mu: ArrayLike,
+    pi: ArrayLike,
+    rule: Rule = "textbook",
+    *,
+    sigma: ArrayLike = 0.0,
+    psi: float = 1.0,
 ) -> Array:
     """c(s, a) of a rule in the module's table, (S, A); zero where μ does not go.
 
@@ -75,10 +85,19 @@ def trace_coefficients(
     """
     rule = check.choice("rule", rule, RULES)
     rho = importance_ratios(mu, pi)
-    behaviour, target = check.distributions("mu", mu, rho.shape), check.distributions("pi", pi, rho.shape)
+    behaviour, target = (
+        check.distributions("mu", mu, rho.shape),
+        check.distributions("pi", pi, rho.shape),
+    )
     degree = check.reals("sigma", sigma)
-    if not ((degree >= 0.0) & (degree <= 1.0)).all() or degree.shape not in ((), (len(rho), 1), rho.shape):
-        raise ValueError(f"sigma is {check.brief(sigma)}; it should be in [0, 1], one or one for each state or pair")
+    if not ((degree >= 0.0) & (degree <= 1.0)).all() or degree.shape not in (
+        (),
+        (len(rho), 1),
+        rho.shape,
+    ):
+        raise ValueError(
+            f"sigma is {check.brief(sigma)}; it should be in [0, 1], one or one for each state or pair"
+        )
     psi = check.scalar("psi", psi, low=0.0)
     if rule == "uncut":
         c = np.ones_like(rho)
@@ -88,7 +107,9 @@ def trace_coefficients(
         c = np.minimum(1.0, rho)
     elif rule == "abq":
         larger = np.maximum(behaviour, target)
-        c = np.minimum(psi * target, np.divide(target, larger, out=np.zeros_like(larger), where=larger > 0.0))
+        c = np.minimum(
+            psi * target, np.divide(target, larger, out=np.zeros_like(larger), where=larger > 0.0)
+        )
     elif rule == "tree_backup":
         c = target
     else:
@@ -251,14 +272,18 @@ class TextbookProblem(TracedProblem):
         made = super().of(problem, trace_coefficients(mu, pi, sigma=sigma))
         off = np.abs(problem.p_mu * importance_ratios(mu, pi).ravel() - problem.p_pi).max()
         if off > check.PROBABILITY_TOLERANCE:
-            raise ValueError(f"mu and pi miss the chains of problem by {off:.2g}; they should be its own policies")
+            raise ValueError(
+                f"mu and pi miss the chains of problem by {off:.2g}; they should be its own policies"
+            )
         object.__setattr__(made, "own_sigma", sigma)  # made just now, and nobody else's yet
         return made
 
     def _own(self, sigma: float) -> None:
         if (asked := check.scalar("sigma", sigma)) != self.own_sigma:
             own = "that of TextbookProblem.of" if self.own_sigma is None else f"{self.own_sigma:g}"
-            raise ValueError(f"sigma is {asked:g}; it should be {own}, for which this problem was made")
+            raise ValueError(
+                f"sigma is {asked:g}; it should be {own}, for which this problem was made"
+            )
 
     def next_features(self, sigma: float) -> Array:
         """E[φ̄_{k+1} | index], (n, d)."""
@@ -316,13 +341,19 @@ def conditional_noise(
     check.instance("problem", problem, PredictionProblem)
     if problem.n != mdp.n_states * mdp.n_actions or tables.u.shape != problem.features.shape:
         given = f"problem has {problem.n} pairs and {problem.d} features, tables {tables.u.shape}"
-        raise ValueError(f"{given}; they should have those of the mdp, {mdp.n_states} by {mdp.n_actions}")
-    weights, aux = (check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega)))
+        raise ValueError(
+            f"{given}; they should have those of the mdp, {mdp.n_states} by {mdp.n_actions}"
+        )
+    weights, aux = (
+        check.array(n, v, (problem.d,)) for n, v in (("theta", theta), ("omega", omega))
+    )
     behaviour = mdp.policy(mu, "mu")
     second = trace_second_moments(problem, lam, tables.c)
     to_states = np.where(mdp.is_terminal, 0.0, mdp.transitions.reshape(problem.n, mdp.n_states))
     moments = np.einsum("ns,nij->sij", to_states, second)
-    u, d = (x.reshape(mdp.n_states, mdp.n_actions, -1) for x in (tables.u, tables.u - lam * tables.w))
+    u, d = (
+        x.reshape(mdp.n_states, mdp.n_actions, -1) for x in (tables.u, tables.u - lam * tables.w)
+    )
     u, d = (x - np.einsum("sa,sai->si", behaviour, x)[:, None] for x in (u, d))
     value, along = u @ weights, np.einsum("i,sij,saj->sa", aux, moments, d)
     length, m_squared = np.trace(moments, axis1=1, axis2=2)[:, None], (moments @ aux @ aux)[:, None]

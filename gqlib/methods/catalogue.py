@@ -31,7 +31,9 @@ __all__ = ["METHODS", "Method", "coefficients", "psi_of_zeta"]
 
 Trace = Literal["importance", "tree_backup", "retrace", "abtd", "textbook", "uncut"]
 ErrorKind = Literal["full", "clipped", "mixed", "weighted"]
-Update = Literal["semi-gradient", "tdc", "tdrc", "gtd2", "proximal", "htd", "direct", "least squares"]
+Update = Literal[
+    "semi-gradient", "tdc", "tdrc", "gtd2", "proximal", "htd", "direct", "least squares"
+]
 TRACES, ERRORS, UPDATES = get_args(Trace), get_args(ErrorKind), get_args(Update)
 # Updates with a second weight vector, and so with a ratio η of step sizes.
 WITH_RATIO = ("tdc", "tdrc", "gtd2", "proximal", "htd")
@@ -91,8 +93,14 @@ class Method:
         object.__setattr__(self, "kappa", check.scalar("kappa", self.kappa, low=0.0))
         if self.beta is not None:
             object.__setattr__(self, "beta", check.scalar("beta", self.beta, low=0.0, high=1.0))
-        if self.emphasis and (self.trace, self.update, self.error) != ("importance", "semi-gradient", "full"):
-            raise ValueError("emphasis is True; it should go with trace importance, update semi-gradient, error full")
+        if self.emphasis and (self.trace, self.update, self.error) != (
+            "importance",
+            "semi-gradient",
+            "full",
+        ):
+            raise ValueError(
+                "emphasis is True; it should go with trace importance, update semi-gradient, error full"
+            )
 
     @property
     def has_ratio(self) -> bool:
@@ -109,14 +117,22 @@ METHODS: dict[str, Method] = {
     "Proximal GTD2(λ)": Method(update="proximal", source="Liu et al. 2018"),
     "ETD(λ)": Method(emphasis=True, source="Sutton, Mahmood and White 2016"),
     "ETD(λ, β)": Method(emphasis=True, beta=0.5, source="Hallak et al. 2016"),
-    "Tree Backup(λ)": Method("tree_backup", source="Precup et al. 2000; on states Ghiassian and Sutton 2021"),
+    "Tree Backup(λ)": Method(
+        "tree_backup", source="Precup et al. 2000; on states Ghiassian and Sutton 2021"
+    ),
     "V-trace(λ)": Method("retrace", error="clipped", on=_STATES, source="Espeholt et al. 2018"),
     "Retrace(λ)": Method("retrace", source="Munos et al. 2016"),
-    "ABTD(ζ)": Method("abtd", source="Mahmood, Yu and Sutton 2017; on states Ghiassian and Sutton 2021"),
+    "ABTD(ζ)": Method(
+        "abtd", source="Mahmood, Yu and Sutton 2017; on states Ghiassian and Sutton 2021"
+    ),
     "AᵀTD": Method(update="direct", source="Qian and Zhang 2023; λ = 0"),
     "LSTD(λ)": Method(update="least squares", source="Bradtke and Barto 1996; Yu 2010"),
-    "GQ(½, λ) printed": Method("uncut", "tdc", "mixed", sigma=0.5, on=_PAIRS, source="Yang et al. 2019"),
-    "GQ(½, λ) repaired": Method("uncut", "tdc", "weighted", sigma=0.5, on=_PAIRS, source="this book"),
+    "GQ(½, λ) printed": Method(
+        "uncut", "tdc", "mixed", sigma=0.5, on=_PAIRS, source="Yang et al. 2019"
+    ),
+    "GQ(½, λ) repaired": Method(
+        "uncut", "tdc", "weighted", sigma=0.5, on=_PAIRS, source="this book"
+    ),
     "GQ(½, λ) textbook": Method("textbook", "tdc", sigma=0.5, on=_PAIRS, source="this book"),
     "gradient Tree Backup(λ)": Method("tree_backup", "tdc", on=_PAIRS, source="Touati et al. 2018"),
     "gradient Retrace(λ)": Method("retrace", "tdc", on=_PAIRS, source="Touati et al. 2018"),
@@ -154,7 +170,9 @@ def coefficients(task: Task, method: Method, lam: float) -> tuple[Array, float]:
     check.instance("task", task, Task)
     check.instance("method", method, Method)
     if task.on not in method.on:
-        raise ValueError(f"method is defined on {' and '.join(method.on)}; task should be so too, not on {task.on}")
+        raise ValueError(
+            f"method is defined on {' and '.join(method.on)}; task should be so too, not on {task.on}"
+        )
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     if method.update == "direct" and lam != 0.0:
         raise ValueError(f"lam is {lam:g}; for AᵀTD it should be 0")

@@ -101,7 +101,9 @@ def ratio_windows(task: Task, method: Method, lam: float) -> list[tuple[float, f
     """
     check.instance("method", method, Method)
     if not method.has_ratio:
-        raise ValueError(f"method has the update {method.update}; it should be one with a second weight vector")
+        raise ValueError(
+            f"method has the update {method.update}; it should be one with a second weight vector"
+        )
     constant, slope = _family(task, method, lam)
     roots = np.empty(0, dtype=complex)
     # The grid remains where QZ fails; a root that overflows does not count.
@@ -117,11 +119,20 @@ def ratio_windows(task: Task, method: Method, lam: float) -> list[tuple[float, f
     points = np.concatenate([GRID[:1], np.sqrt(knots[1:] * knots[:-1]), GRID[-1:]])
     size = np.linalg.norm(constant, 2) + points * np.linalg.norm(slope, 2)
     noise = ROUNDING * EPS * len(constant) * size
-    ends = [0.0, *sign_changes(lambda eta: _abscissa(constant + eta * slope), points, noise).tolist(), float(np.inf)]
+    ends = [
+        0.0,
+        *sign_changes(lambda eta: _abscissa(constant + eta * slope), points, noise).tolist(),
+        float(np.inf),
+    ]
     windows = []
     for low, high in itertools.pairwise(ends):
         middle = float(np.sqrt(max(low, GRID[0]) * min(high, GRID[-1])))
-        bar = ROUNDING * EPS * len(constant) * (np.linalg.norm(constant, 2) + middle * np.linalg.norm(slope, 2))
+        bar = (
+            ROUNDING
+            * EPS
+            * len(constant)
+            * (np.linalg.norm(constant, 2) + middle * np.linalg.norm(slope, 2))
+        )
         if _abscissa(constant + middle * slope) < -bar:
             windows.append((low, high))
     return windows
@@ -172,7 +183,9 @@ def largest_step(joint: ArrayLike, *, extragradient: bool = False) -> float:
         positive = roots.real[(np.abs(roots.imag) < np.sqrt(EPS)) & (roots.real > 0.0)]
         least = min(least, float(positive.min() / abs(value)))
     if least / np.finfo(float).max > scale:
-        raise ValueError(f"joint is {check.brief(joint)}; it should be larger, so that step sizes are finite")
+        raise ValueError(
+            f"joint is {check.brief(joint)}; it should be larger, so that step sizes are finite"
+        )
     return least / scale
 
 
@@ -226,7 +239,10 @@ def error_after(
     if method.update == "least squares":
         raise ValueError("method is LSTD, without a step size; it should be one that has it")
     eta = check.scalar("eta", eta, low=0.0)
-    sizes, doublings = check.array("alphas", alphas, (None,)), check.integer("doublings", doublings, low=0, high=40)
+    sizes, doublings = (
+        check.array("alphas", alphas, (None,)),
+        check.integer("doublings", doublings, low=0, high=40),
+    )
     given = means(task, method, lam)
     joint, noise = joint_of(task, method, given, eta), _noise_of(task, method, lam, eta)
     point = fixed_point(task, given)
@@ -243,13 +259,17 @@ def error_after(
                 spread = spread + power @ spread @ power.T
                 power = power @ power
             theta = point + rows.T @ (power @ first)[: len(rows)]
-            total = task.xi @ (task.phi @ theta - task.truth) ** 2 + np.trace(m @ spread[: len(m), : len(m)])
+            total = task.xi @ (task.phi @ theta - task.truth) ** 2 + np.trace(
+                m @ spread[: len(m), : len(m)]
+            )
         if np.isfinite(total) and total < LARGEST:
             found[i] = total
     return found
 
 
-def limits(task: Task, method: Method, lam: float, eta: float = 1.0, *, noise: bool = True) -> Limits:
+def limits(
+    task: Task, method: Method, lam: float, eta: float = 1.0, *, noise: bool = True
+) -> Limits:
     """Abscissa, largest step, value error and price of a method on a task; η matters where there is an ω.
 
     Where the trace has no mean everything is NaN; `noise` leaves out the price, which takes the most time.

@@ -76,7 +76,9 @@ def _resolvent(name: str, kept: Array, right: Array) -> Array:
     """(I − keptᵀ)⁻¹ right, refused where the sum behind it is infinite."""
     radius = float(np.abs(np.linalg.eigvals(kept)).max())
     if not radius < 1.0 - MARGIN:
-        raise ValueError(f"{name} carries on {radius:.4g} of itself in the mean; it should be less than 1")
+        raise ValueError(
+            f"{name} carries on {radius:.4g} of itself in the mean; it should be less than 1"
+        )
     return np.asarray(np.linalg.solve(np.eye(len(kept)) - kept.T, right))
 
 
@@ -182,7 +184,9 @@ def joint_of(task: Task, method: Method, given: Means, eta: float) -> Array:
     rows = task.basis
     if not len(rows):
         raise ValueError("task has no feature but zero where it goes; it should have some")
-    a, v, m, a_mu = (np.asarray(rows @ matrix @ rows.T) for matrix in (given.A, given.V, task.M, given.A_mu))
+    a, v, m, a_mu = (
+        np.asarray(rows @ matrix @ rows.T) for matrix in (given.A, given.V, task.M, given.A_mu)
+    )
     if method.update == "semi-gradient":
         return a
     if method.update == "least squares":
@@ -217,5 +221,7 @@ def fixed_point(task: Task, given: Means) -> Array:
     rows = task.basis
     a = rows @ given.A @ rows.T
     if not len(a) or np.linalg.cond(a) > 1.0 / np.sqrt(np.finfo(float).eps):
-        raise ValueError("given has an A that is singular to rounding on the row space; it should be regular")
+        raise ValueError(
+            "given has an A that is singular to rounding on the row space; it should be regular"
+        )
     return np.asarray(0.0 - rows.T @ np.linalg.solve(a, rows @ given.b))

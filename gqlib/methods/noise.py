@@ -26,7 +26,15 @@ from numpy.typing import ArrayLike
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.methods.catalogue import Method, coefficients
-from gqlib.methods.mean import Means, carried, error_weights, fixed_point, followon, means, next_features
+from gqlib.methods.mean import (
+    Means,
+    carried,
+    error_weights,
+    fixed_point,
+    followon,
+    means,
+    next_features,
+)
 from gqlib.methods.task import Task
 from gqlib.variance import MARGIN
 
@@ -78,19 +86,25 @@ def trace_moments(task: Task, method: Method, lam: float) -> tuple[Array, Array,
     if method.emphasis:
         beta = task.gamma if method.beta is None else method.beta
         f, weight = followon(task, method), (1.0 - lam) * beta
-        squared = _solve(beta**2 * twice, xi + 2.0 * beta * _weighed(once, f), "the square of the follow-on", lam)
+        squared = _solve(
+            beta**2 * twice, xi + 2.0 * beta * _weighed(once, f), "the square of the follow-on", lam
+        )
         source = decay * _weighed(once, given.X) + (lam * f + (1.0 - lam) * squared)[:, None] * phi
         pulled = mixed = _solve(decay * beta * twice, source, "the follow-on times the trace", lam)
         m_squared = lam**2 * xi + 2.0 * lam * (1.0 - lam) * f + (1.0 - lam) ** 2 * squared
     cross = decay * (_weighed(once, given.X) + weight * _weighed(twice, mixed))
     outer = cross[:, :, None] * phi[:, None, :]
-    source = outer + outer.transpose(0, 2, 1) + (m_squared[:, None] * phi)[:, :, None] * phi[:, None, :]
+    source = (
+        outer + outer.transpose(0, 2, 1) + (m_squared[:, None] * phi)[:, :, None] * phi[:, None, :]
+    )
     return _solve(decay**2 * twice, source, "the square of the trace", lam), pulled, squared
 
 
 def _closed(task: Task) -> tuple[Array, Array]:
     """The chain with restarts, and the share of each pair after which an episode ends."""
-    ends = np.clip(1.0 - task.chain.sum(axis=1), 0.0, None) if task.start.any() else np.zeros(task.n)
+    ends = (
+        np.clip(1.0 - task.chain.sum(axis=1), 0.0, None) if task.start.any() else np.zeros(task.n)
+    )
     return np.asarray(task.chain + ends[:, None] * task.start), ends
 
 
@@ -101,7 +115,9 @@ def _errors(task: Task, method: Method, theta: Array) -> tuple[Array, Array]:
     return last[:, None] + task.gamma * w[:, None] * (u @ theta), last
 
 
-def increment_covariance(task: Task, method: Method, lam: float, theta: ArrayLike | None = None) -> Array:
+def increment_covariance(
+    task: Task, method: Method, lam: float, theta: ArrayLike | None = None
+) -> Array:
     """Γ of the semi-gradient's increments, or of A_tᵀTD's, (d, d), at `theta`, by default the fixed point.
 
     Raises
@@ -129,7 +145,9 @@ def increment_covariance(task: Task, method: Method, lam: float, theta: ArrayLik
     drift = np.abs(given.A @ point + given.b).max()
     size = np.abs(given.X).T @ ((task.chain * np.abs(d)).sum(axis=1) + ends * np.abs(last))
     if drift > np.sqrt(np.finfo(float).eps) * size.max():
-        raise ValueError(f"theta leaves a mean step of size {drift:.3g}; it should be the fixed point")
+        raise ValueError(
+            f"theta leaves a mean step of size {drift:.3g}; it should be the fixed point"
+        )
     if method.update == "direct":
         return _direct(task, method, given, closed, d, last, mean)
     c, decay = coefficients(task, method, lam)
@@ -141,7 +159,9 @@ def increment_covariance(task: Task, method: Method, lam: float, theta: ArrayLik
     beta = 0.0
     if method.emphasis:
         beta = task.gamma if method.beta is None else method.beta
-        y = np.asarray(beta * np.linalg.solve(np.eye(task.n) - beta * once, (1.0 - lam) * once @ ahead))
+        y = np.asarray(
+            beta * np.linalg.solve(np.eye(task.n) - beta * once, (1.0 - lam) * once @ ahead)
+        )
     later = np.linalg.solve(np.eye(task.n) - closed + task.xi, ahead + y)
     now = np.einsum("i,iab->ab", (weighted * d).sum(axis=1) + ends * last**2, second)
     then = decay * np.einsum("i,iab->ab", (once * d) @ collects, second)
@@ -159,24 +179,35 @@ def _direct(
     w = error_weights(task, method)[:, None]
     u, restart = next_features(task, method), task.start
     moved = w * (task.gamma * task.chain @ u - phi)  # E[v | i]
-    now = np.einsum("i,ia,ib->ab", xi * ((task.chain * d**2).sum(axis=1) + ends * last**2), phi, phi)
+    now = np.einsum(
+        "i,ia,ib->ab", xi * ((task.chain * d**2).sum(axis=1) + ends * last**2), phi, phi
+    )
     total = np.einsum("ij,ija,ijb->ab", xi[:, None] * task.chain * np.einsum("ia,ab,ib->i", phi, now, phi)[:, None],
                       _moves(task, w, u), _moves(task, w, u))  # fmt: skip
     left = -w * phi
-    total += np.einsum("i,ia,ib->ab", xi * ends * np.einsum("ia,ab,ib->i", phi, now, phi), left, left)
+    total += np.einsum(
+        "i,ia,ib->ab", xi * ends * np.einsum("ia,ab,ib->i", phi, now, phi), left, left
+    )
     # g_0 and v_0 by the pair that follows: first for the error, then for the move.
     error_to = task.chain * d + (ends * last)[:, None] * restart
-    move_to = task.chain[:, :, None] * _moves(task, w, u) + (ends[:, None] * left)[:, None, :] * restart[:, None]
+    move_to = (
+        task.chain[:, :, None] * _moves(task, w, u)
+        + (ends[:, None] * left)[:, None, :] * restart[:, None]
+    )
     target, power = mean[:, None] * phi, np.eye(task.n)
     for _ in range(LAGS):
         lagged = (xi[:, None] * phi).T @ error_to @ power @ target  # R_l
         kernel = phi @ lagged @ phi.T
-        term = np.einsum("ija,im,jm,mb->ab", move_to, xi[:, None] * kernel, power, moved, optimize=True)
+        term = np.einsum(
+            "ija,im,jm,mb->ab", move_to, xi[:, None] * kernel, power, moved, optimize=True
+        )
         total = total + term + term.T
         if np.abs(term).max() <= SHARE * np.abs(total).max():
             return np.asarray(total)
         power = power @ closed
-    raise ValueError(f"task has a chain whose memory lasts longer than {LAGS} steps; it should mix sooner")
+    raise ValueError(
+        f"task has a chain whose memory lasts longer than {LAGS} steps; it should mix sooner"
+    )
 
 
 def _moves(task: Task, w: Array, u: Array) -> Array:

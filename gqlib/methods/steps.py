@@ -134,7 +134,10 @@ def method_step(
     check.instance("method", method, Method)
     check.instance("seen", seen, Seen)
     check.instance("weights", weights, Weights)
-    lam, gamma = check.scalar("lam", lam, low=0.0, high=1.0), check.scalar("gamma", gamma, low=0.0, high=1.0)
+    lam, gamma = (
+        check.scalar("lam", lam, low=0.0, high=1.0),
+        check.scalar("gamma", gamma, low=0.0, high=1.0),
+    )
     eta = check.scalar("eta", eta, low=0.0)
     step, then = check.reals("alpha", alpha), seen if earlier is None else earlier
     check.instance("earlier", then, Seen)
@@ -158,8 +161,12 @@ class _Arrays(NamedTuple):
 
 
 def _arrays(seen: Seen) -> _Arrays:
-    given = {field.name: check.reals(field.name, getattr(seen, field.name)) for field in fields(Seen)}
-    return _Arrays(**{name: x if name in ("phi", "u", "after") else x[..., None] for name, x in given.items()})
+    given = {
+        field.name: check.reals(field.name, getattr(seen, field.name)) for field in fields(Seen)
+    }
+    return _Arrays(
+        **{name: x if name in ("phi", "u", "after") else x[..., None] for name, x in given.items()}
+    )
 
 
 def _step(
@@ -184,7 +191,9 @@ def _step(
     if method.update == "semi-gradient":
         return Weights(theta + alpha * along, omega, e, own, follow)
     if method.update == "direct":
-        error = earlier.w * (earlier.reward + gamma * _dot(theta, earlier.u) - _dot(theta, earlier.phi))
+        error = earlier.w * (
+            earlier.reward + gamma * _dot(theta, earlier.u) - _dot(theta, earlier.phi)
+        )
         move = w * (phi - gamma * u) * (_dot(phi, earlier.phi) * error)
         return Weights(theta + alpha * move, omega, e, own, follow)
     if method.update == "htd":
@@ -199,7 +208,10 @@ def _step(
         ridge = method.kappa * omega
         moved = theta + alpha * (along - correction)
         return Weights(moved, omega + eta * alpha * (along - projected - ridge), e, own, follow)
-    moved, turned = theta + alpha * (projected - correction), omega + eta * alpha * (along - projected)
+    moved, turned = (
+        theta + alpha * (projected - correction),
+        omega + eta * alpha * (along - projected),
+    )
     if method.update == "proximal":
         delta = reward + gamma * _dot(moved, u) - _dot(moved, phi)
         projected = phi * _dot(phi, turned)
@@ -232,7 +244,9 @@ class Ensemble:
 
 def _tables(tasks: list[Task], method: Method) -> tuple[Array, Array]:
     """φ and u by run and pair, (runs or 1, n, d)."""
-    return np.stack([task.phi for task in tasks]), np.stack([next_features(task, method) for task in tasks])
+    return np.stack([task.phi for task in tasks]), np.stack(
+        [next_features(task, method) for task in tasks]
+    )
 
 
 def run_method(
@@ -285,7 +299,9 @@ def run_method(
     steps, runs = walks.ends.shape
     alike = all(np.array_equal(each.chain, first.chain) and each.d == first.d for each in tasks)
     if len(tasks) not in (1, runs) or not alike:
-        raise ValueError(f"task holds {len(tasks)}; it should hold one, or one for each of {runs} runs on one chain")
+        raise ValueError(
+            f"task holds {len(tasks)}; it should hold one, or one for each of {runs} runs on one chain"
+        )
     every = check.integer("every", every, low=1, high=steps)
     sizes = check.array("alphas", alphas, (None,))[:, None, None]
     if (sizes < 0).any():
@@ -299,27 +315,40 @@ def run_method(
     check.room("walks", steps, 8 * len(sizes) * runs * first.d)
 
     def seen_at(k: int) -> _Arrays:
-        now, then, goes = walks.index[k], walks.index[k + 1], np.where(walks.ends[k], 0.0, 1.0)[:, None]
+        now, then, goes = (
+            walks.index[k],
+            walks.index[k + 1],
+            np.where(walks.ends[k], 0.0, 1.0)[:, None],
+        )
         begins = np.zeros(runs) if k == 0 else np.where(walks.ends[k - 1], 0.0, 1.0)
         linked = walks.index[max(k - 1, 0)] if states else now
         between, onward = c[linked], c[now if states else then]
         columns = (x[:, None] for x in (w[now], between, rho[linked], onward, begins))
         rewards = first.rewards[now][:, None]
-        return _Arrays(phi[here, now], rewards, goes * u[here, then], goes * phi[here, then], *columns)
+        return _Arrays(
+            phi[here, now], rewards, goes * u[here, then], goes * phi[here, then], *columns
+        )
 
     theta = np.tile(first.theta0, (len(sizes), runs, 1))
     # A trace does not depend on the step size.
-    weights = Weights(theta, np.zeros_like(theta), *(np.zeros((runs, size)) for size in (first.d, first.d, 1)))
+    weights = Weights(
+        theta, np.zeros_like(theta), *(np.zeros((runs, size)) for size in (first.d, first.d, 1))
+    )
     kept, alive = [theta.copy()], np.ones((len(sizes), runs, 1), dtype=bool)
     if method.update == "least squares":
-        return Ensemble(_least_squares(first, walks, seen_at, reach, len(sizes), every), ~alive[..., 0])
+        return Ensemble(
+            _least_squares(first, walks, seen_at, reach, len(sizes), every), ~alive[..., 0]
+        )
     for k in range(steps):
         seen = seen_at(k)
         earlier = seen_at(k - gap(k)) if method.update == "direct" else seen
         with np.errstate(over="ignore", invalid="ignore"):
             new = _step(method, seen, weights, reach, first.gamma, sizes * alive, eta, earlier)
             alive &= (np.abs(new.theta).max(axis=-1) <= LARGEST_WEIGHT)[..., None]
-        theta, omega = (np.where(alive, x, y) for x, y in ((new.theta, weights.theta), (new.omega, weights.omega)))
+        theta, omega = (
+            np.where(alive, x, y)
+            for x, y in ((new.theta, weights.theta), (new.omega, weights.omega))
+        )
         weights = Weights(theta, omega, new.trace, new.own, new.follow)
         if (k + 1) % every == 0:
             kept.append(theta.copy())

@@ -100,20 +100,40 @@ class Task:
         problem = PredictionProblem.on_pairs(mdp, self.mu, self.pi, per_pair, start=start)
         self.problem = problem
         self.rho = check.frozen(importance_ratios(self.mu, self.pi).ravel())
-        self.chain, self.xi, self.phi, self.gamma = problem.p_mu, problem.xi, problem.features, problem.gamma
-        self.n, self.d, self.basis, self.M = problem.n, problem.d, problem.row_basis, check.frozen(problem.M)
-        self.rewards = check.frozen(np.where(np.repeat(mdp.is_terminal, actions), 0.0, mdp.rewards.ravel()))
+        self.chain, self.xi, self.phi, self.gamma = (
+            problem.p_mu,
+            problem.xi,
+            problem.features,
+            problem.gamma,
+        )
+        self.n, self.d, self.basis, self.M = (
+            problem.n,
+            problem.d,
+            problem.row_basis,
+            check.frozen(problem.M),
+        )
+        self.rewards = check.frozen(
+            np.where(np.repeat(mdp.is_terminal, actions), 0.0, mdp.rewards.ravel())
+        )
         per_state = self.phi.reshape(mdp.n_states, actions, -1)
         expected = np.repeat(np.einsum("sa,sad->sd", self.pi, per_state), actions, axis=0)
         self.u = self.phi if on == "states" else check.frozen(expected)
         q = mdp.q(self.pi)
         values = np.repeat((self.pi * q).sum(axis=1), actions) if on == "states" else q.ravel()
         self.truth = check.frozen(values)
-        begin = np.zeros(mdp.n_states) if start is None else check.distributions("start", start, (mdp.n_states,))
-        self.start = check.frozen((np.where(mdp.is_terminal, 0.0, begin)[:, None] * self.mu).ravel())
+        begin = (
+            np.zeros(mdp.n_states)
+            if start is None
+            else check.distributions("start", start, (mdp.n_states,))
+        )
+        self.start = check.frozen(
+            (np.where(mdp.is_terminal, 0.0, begin)[:, None] * self.mu).ravel()
+        )
         if self.start.any():
             self.start = check.frozen(self.start / self.start.sum())
-        self.theta0 = check.frozen(np.zeros(self.d) if theta0 is None else check.array("theta0", theta0, (self.d,)))
+        self.theta0 = check.frozen(
+            np.zeros(self.d) if theta0 is None else check.array("theta0", theta0, (self.d,))
+        )
 
     @classmethod
     def of(cls, domain: FiniteDomain, *, on: Kind = "states") -> Task:
@@ -128,7 +148,9 @@ class Task:
         check.instance("domain", domain, FiniteDomain)
         on = check.choice("on", on, KINDS)
         if domain.reading != "literal" or domain.chain.horizon:
-            raise ValueError(f"domain is {domain.name}; it should be in the literal reading, without a horizon")
+            raise ValueError(
+                f"domain is {domain.name}; it should be in the literal reading, without a horizon"
+            )
         chain, rewards = domain.chain, domain.tables.rewards
         ends = np.flatnonzero(chain.ends_on)
         mdp = FiniteMDP(chain.transitions, rewards, domain.problem.gamma, terminal=ends.tolist())
@@ -173,7 +195,9 @@ class Task:
         """
         draws = check.array("draws", draws, (None, 2, None))
         if len(draws) < 2 or draws.min() < 0.0 or draws.max() >= 1.0:
-            raise ValueError(f"draws is {check.brief(draws)}; it should hold numbers in [0, 1) for at least one step")
+            raise ValueError(
+                f"draws is {check.brief(draws)}; it should hold numbers in [0, 1) for at least one step"
+            )
         steps, runs = len(draws) - 1, draws.shape[2]
         rows = np.cumsum(self.chain, axis=1)
         episodic = bool(self.start.any())
@@ -181,7 +205,10 @@ class Task:
         begin /= begin[-1]
         if not episodic:
             rows /= rows[:, -1:]
-        index, ends = np.empty((steps + 1, runs), dtype=np.intp), np.zeros((steps, runs), dtype=bool)
+        index, ends = (
+            np.empty((steps + 1, runs), dtype=np.intp),
+            np.zeros((steps, runs), dtype=bool),
+        )
         index[0] = np.searchsorted(begin, draws[0, 0], side="right")
         for k in range(steps):
             after = (draws[k + 1, 0, :, None] >= rows[index[k]]).sum(axis=1)

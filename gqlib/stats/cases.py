@@ -101,14 +101,18 @@ def case_counts(
     values = reals("scores", scores)
     flag("lower_is_better", lower_is_better)
     if values.ndim == 0:
-        raise ValueError(f"scores is {brief(scores)}; it should be an array, sigma along its last axis")
+        raise ValueError(
+            f"scores is {brief(scores)}; it should be an array, sigma along its last axis"
+        )
     if (score_at_0 is None) != (score_at_1 is None):
         raise ValueError(
             f"score_at_0 is {brief(score_at_0)} and score_at_1 {brief(score_at_1)}; both or neither should be given"
         )
     if score_at_0 is None or score_at_1 is None:
         if values.shape[-1] < 3:
-            raise ValueError(f"scores has shape {values.shape}; it should hold two ends and an interior value")
+            raise ValueError(
+                f"scores has shape {values.shape}; it should hold two ends and an interior value"
+            )
         first, interior, last = values[..., 0], values[..., 1:-1], values[..., -1]
     else:
         first, last = reals("score_at_0", score_at_0), reals("score_at_1", score_at_1)
@@ -119,9 +123,13 @@ def case_counts(
                 f"they should be {interior.shape[:-1]}, the shape of scores without its last axis"
             )
         if interior.shape[-1] == 0:
-            raise ValueError(f"scores has shape {interior.shape}; it should hold at least one interior value")
+            raise ValueError(
+                f"scores has shape {interior.shape}; it should hold at least one interior value"
+            )
     if np.isnan(interior).any() or np.isnan(first).any() or np.isnan(last).any():
-        raise ValueError("scores is nan somewhere; it should hold numbers, infinity for a run that diverged")
+        raise ValueError(
+            "scores is nan somewhere; it should hold numbers, infinity for a run that diverged"
+        )
     if not lower_is_better:
         first, interior, last = -first, -interior, -last
     better = np.sum(interior < np.minimum(first, last)[..., None], axis=-1)
@@ -216,7 +224,9 @@ class CaseNull:
         """Probability of the three counts together, uniform over compositions; for a single cell."""
         if self.cells != 1:
             raise ValueError(f"cells is {self.cells}; it should be 1 for the joint law")
-        counts = tuple(integer(n, v) for n, v in (("better", better), ("between", between), ("worse", worse)))
+        counts = tuple(
+            integer(n, v) for n, v in (("better", better), ("between", between), ("worse", worse))
+        )
         if sum(counts) != self.n or min(counts) < 0:
             return 0.0
         return float(stats.dirichlet_multinomial.pmf(counts, [1, 1, 1], self.n))

@@ -19,7 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from gqlib._validate import Array, array, brief, choice, flag, fraction, generator, integer, reals, room
+from gqlib._validate import (
+    Array,
+    array,
+    brief,
+    choice,
+    flag,
+    fraction,
+    generator,
+    integer,
+    reals,
+    room,
+)
 from gqlib.stats._checks import LARGEST_SCORE, sample_of_runs
 from gqlib.stats.intervals import Bootstrap, Interval, bootstrap_interval
 
@@ -105,7 +116,10 @@ def paired_difference(
     """
     x = array("first", first, (None,), largest=LARGEST_SCORE)
     y = array("second", second, x.shape, largest=LARGEST_SCORE)
-    confidence, resamples = fraction("confidence", confidence), integer("resamples", resamples, low=1)
+    confidence, resamples = (
+        fraction("confidence", confidence),
+        integer("resamples", resamples, low=1),
+    )
     difference = sample_of_runs("first", x - y)
     if method is None:
         method = "student" if rng is None else "BCa"
@@ -123,9 +137,15 @@ def paired_difference(
         interval = Interval(*map(float, test.confidence_interval(confidence)))
         if kind != "student":
             interval = bootstrap_interval(
-                difference, generator("rng", rng), confidence=confidence, method=kind, resamples=resamples
+                difference,
+                generator("rng", rng),
+                confidence=confidence,
+                method=kind,
+                resamples=resamples,
             )
-    return PairedDifference(mean, interval.low, interval.high, p_value, p_signed_rank, ratio, difference.size)
+    return PairedDifference(
+        mean, interval.low, interval.high, p_value, p_signed_rank, ratio, difference.size
+    )
 
 
 class PairedRatio(NamedTuple):
@@ -165,12 +185,20 @@ def paired_ratio(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.9
     """
     x, y = reals("first", first), reals("second", second)
     for name, values in (("first", x), ("second", y)):
-        if values.ndim == 0 or values.shape[-1] < 2 or not ((values > 0) & (values <= LARGEST_SCORE)).all():
-            raise ValueError(f"{name} is {brief(values)}; it should hold positive, finite scores of at least 2 runs")
+        if (
+            values.ndim == 0
+            or values.shape[-1] < 2
+            or not ((values > 0) & (values <= LARGEST_SCORE)).all()
+        ):
+            raise ValueError(
+                f"{name} is {brief(values)}; it should hold positive, finite scores of at least 2 runs"
+            )
     try:
         x, y = np.broadcast_arrays(x, y)
     except ValueError:
-        raise ValueError(f"second has shape {y.shape}; it should go with first, {x.shape}") from None
+        raise ValueError(
+            f"second has shape {y.shape}; it should go with first, {x.shape}"
+        ) from None
     means = x.mean(axis=-1, keepdims=True), y.mean(axis=-1, keepdims=True)
     spread = (x / means[0] - y / means[1]).std(axis=-1, ddof=1)
     quantile = stats.t.ppf((1 + fraction("confidence", confidence)) / 2, x.shape[-1] - 1)
@@ -233,7 +261,9 @@ def probability_of_improvement(
     room("resamples", resamples, resamples)
     better, worse = (x, y) if lower_is_better else (-x, -y)
     if paired and x.size != y.size:
-        raise ValueError(f"second holds {y.size} runs; it should hold {x.size}, like first, to be paired")
+        raise ValueError(
+            f"second holds {y.size} runs; it should hold {x.size}, like first, to be paired"
+        )
 
     def share(one: Array, two: Array, axis: int = -1) -> Any:
         if paired:
@@ -272,7 +302,11 @@ class Profile(NamedTuple):
 
 
 def performance_profile(
-    scores: ArrayLike, thresholds: ArrayLike, *, lower_is_better: bool = True, confidence: float = 0.95
+    scores: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    lower_is_better: bool = True,
+    confidence: float = 0.95,
 ) -> Profile:
     """Return the share of runs with a score at least as good as each threshold.
 
@@ -297,7 +331,9 @@ def performance_profile(
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"scores has shape {values.shape}; it should have shape (runs,)")
     if np.isnan(values).any():
-        raise ValueError("scores is nan somewhere; it should hold numbers, infinity for a run that diverged")
+        raise ValueError(
+            "scores is nan somewhere; it should hold numbers, infinity for a run that diverged"
+        )
     levels = array("thresholds", thresholds, (None,), largest=np.inf)
     reached = values <= levels[:, None] if lower_is_better else values >= levels[:, None]
     share = np.mean(reached, axis=1)
@@ -323,7 +359,9 @@ def holm(p_values: ArrayLike) -> Array:
     """
     p = array("p_values", p_values, (None,))
     if (p < 0).any() or (p > 1).any():
-        raise ValueError(f"p_values range from {p.min():g} to {p.max():g}; they should lie in [0, 1]")
+        raise ValueError(
+            f"p_values range from {p.min():g} to {p.max():g}; they should lie in [0, 1]"
+        )
     order = np.argsort(p)
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty_like(p)

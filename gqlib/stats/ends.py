@@ -60,7 +60,12 @@ __all__ = [
 ]
 
 LARGEST_WHOLE = 2**31  # bound on a score: sums over any number of runs fit into 64 bits
-BEST, BETWEEN, WORST, OPEN = "better than both", "between the ends", "worse than both", "not decided"
+BEST, BETWEEN, WORST, OPEN = (
+    "better than both",
+    "between the ends",
+    "worse than both",
+    "not decided",
+)
 
 
 def cell(dataset: xarray.Dataset, **fields: Any) -> xarray.Dataset:
@@ -93,7 +98,9 @@ def cell(dataset: xarray.Dataset, **fields: Any) -> xarray.Dataset:
             raise ValueError(f"{name} is {brief(value)}; it should be one value of that coordinate")
         chosen &= dataset[name].values == value
     if not chosen.any():
-        raise ValueError(f"fields are {brief(fields)}; some setting of the result should have these values")
+        raise ValueError(
+            f"fields are {brief(fields)}; some setting of the result should have these values"
+        )
     index = np.flatnonzero(chosen)
     return dataset.isel(setting=index[np.argsort(dataset["sigma"].values[index], kind="stable")])
 
@@ -120,9 +127,13 @@ def paired_p_values(first: ArrayLike, second: ArrayLike) -> Array:
     try:
         difference = np.asarray(pair[0] - pair[1])
     except ValueError:
-        raise ValueError(f"second has shape {pair[1].shape}; it should go with first, {pair[0].shape}") from None
+        raise ValueError(
+            f"second has shape {pair[1].shape}; it should go with first, {pair[0].shape}"
+        ) from None
     if difference.ndim == 0 or not (np.abs(difference) <= LARGEST_SCORE).all():
-        raise ValueError(f"first is {brief(first)}, second {brief(second)}; they should hold finite scores of runs")
+        raise ValueError(
+            f"first is {brief(first)}, second {brief(second)}; they should hold finite scores of runs"
+        )
     runs = difference.shape[-1]
     if runs < 2:
         raise ValueError(f"first holds {runs} runs; it should hold at least 2")
@@ -132,7 +143,9 @@ def paired_p_values(first: ArrayLike, second: ArrayLike) -> Array:
     error = difference.std(axis=-1, ddof=1) / np.sqrt(runs)
     constant = np.ptp(difference, axis=-1) == 0
     statistic = mean / np.where(constant, 1.0, error)
-    return np.asarray(np.where(constant, np.where(mean < 0, 0.0, 1.0), stats.t.cdf(statistic, runs - 1)))
+    return np.asarray(
+        np.where(constant, np.where(mean < 0, 0.0, 1.0), stats.t.cdf(statistic, runs - 1))
+    )
 
 
 def _difference(first: ArrayLike, second: ArrayLike) -> Array:
@@ -140,11 +153,15 @@ def _difference(first: ArrayLike, second: ArrayLike) -> Array:
     pair = reals("first", first), reals("second", second)
     for name, given in zip(("first", "second"), pair, strict=True):
         if given.ndim == 0 or np.isnan(given).any() or (given == -np.inf).any():
-            raise ValueError(f"{name} is {brief(given)}; it should hold scores of runs, infinity for one that diverged")
+            raise ValueError(
+                f"{name} is {brief(given)}; it should hold scores of runs, infinity for one that diverged"
+            )
     try:
         one, two = np.broadcast_arrays(*pair)
     except ValueError:
-        raise ValueError(f"second has shape {pair[1].shape}; it should go with first, {pair[0].shape}") from None
+        raise ValueError(
+            f"second has shape {pair[1].shape}; it should go with first, {pair[0].shape}"
+        ) from None
     equal = one == two
     return np.where(equal, 0.0, np.where(equal, 0.0, one) - np.where(equal, 0.0, two))
 
@@ -202,10 +219,14 @@ def _goes_with(one: Array, other: Array) -> bool:
 
 
 Test = Literal["t", "signed rank", "sign"]
-_TESTS = dict(zip(get_args(Test), (paired_p_values, signed_rank_p_values, sign_p_values), strict=True))
+_TESTS = dict(
+    zip(get_args(Test), (paired_p_values, signed_rank_p_values, sign_p_values), strict=True)
+)
 
 
-def better_than_both(middle: ArrayLike, at_zero: ArrayLike, at_one: ArrayLike, *, test: Test = "t") -> Array:
+def better_than_both(
+    middle: ArrayLike, at_zero: ArrayLike, at_one: ArrayLike, *, test: Test = "t"
+) -> Array:
     """P-values of "lower than both ends": the larger of the two one-sided paired ones, without further correction.
 
     Parameters
@@ -225,10 +246,18 @@ def better_than_both(middle: ArrayLike, at_zero: ArrayLike, at_one: ArrayLike, *
     largest = LARGEST_SCORE if test == "t" else np.inf
     for name, given in (("middle", middle), ("at_zero", at_zero), ("at_one", at_one)):
         scores = reals(name, given)
-        if scores.ndim == 0 or scores.shape[-1] < 2 or not ((scores > -np.inf) & (scores <= largest)).all():
-            raise ValueError(f"{name} is {brief(given)}; it should hold scores of at least 2 runs, finite for test 't'")
+        if (
+            scores.ndim == 0
+            or scores.shape[-1] < 2
+            or not ((scores > -np.inf) & (scores <= largest)).all()
+        ):
+            raise ValueError(
+                f"{name} is {brief(given)}; it should hold scores of at least 2 runs, finite for test 't'"
+            )
         if name != "middle" and not _goes_with(scores, reals("middle", middle)):
-            raise ValueError(f"{name} has shape {scores.shape}; it should go with middle, {np.shape(middle)}")
+            raise ValueError(
+                f"{name} has shape {scores.shape}; it should go with middle, {np.shape(middle)}"
+            )
     return np.asarray(np.maximum(p_values(middle, at_zero), p_values(middle, at_one)))
 
 
@@ -329,7 +358,9 @@ class Repetitions(NamedTuple):
         return float(1 - (times * (times - 1)).sum() / (number * (number - 1)))
 
 
-def repeat_procedure(scores: ArrayLike, runs: int, repetitions: int, rng: np.random.Generator) -> Repetitions:
+def repeat_procedure(
+    scores: ArrayLike, runs: int, repetitions: int, rng: np.random.Generator
+) -> Repetitions:
     """Repeat the paper's procedure on `runs` runs drawn with replacement from those of `scores`.
 
     The runs at hand stand for all possible seeds. A draw takes a run for all σ together, which keeps the pairing.
@@ -351,7 +382,10 @@ def repeat_procedure(scores: ArrayLike, runs: int, repetitions: int, rng: np.ran
     """
     values = _cell_scores(scores)
     available = values.shape[1]
-    runs, repetitions = integer("runs", runs, low=1, high=ROOM), integer("repetitions", repetitions, low=2)
+    runs, repetitions = (
+        integer("runs", runs, low=1, high=ROOM),
+        integer("repetitions", repetitions, low=2),
+    )
     room("repetitions", repetitions, available * repetitions)
     often = generator("rng", rng).multinomial(runs, np.full(available, 1 / available), repetitions)
     return _apply_procedure(often @ values.T)
@@ -368,12 +402,16 @@ def block_repetitions(scores: ArrayLike, runs: int) -> Repetitions:
     values = _cell_scores(scores)
     size = integer("runs", runs, low=1, high=values.shape[1])
     blocks = values.shape[1] // size
-    return _apply_procedure(values[:, : blocks * size].reshape(len(values), blocks, size).sum(axis=2).T)
+    return _apply_procedure(
+        values[:, : blocks * size].reshape(len(values), blocks, size).sum(axis=2).T
+    )
 
 
 def _apply_procedure(totals: NDArray[Any]) -> Repetitions:
     counts = case_counts(totals)
-    return Repetitions(np.stack([np.asarray(case) for case in counts], axis=-1), totals.argmin(axis=1))
+    return Repetitions(
+        np.stack([np.asarray(case) for case in counts], axis=-1), totals.argmin(axis=1)
+    )
 
 
 class Confirmation(NamedTuple):
@@ -410,14 +448,18 @@ def confirm_winner(scores: ArrayLike) -> Confirmation:
     """
     values = _cell_scores(scores).astype(float)
     if values.shape[1] < 4:
-        raise ValueError(f"scores holds {values.shape[1]} runs; it should hold at least 4 to be split")
+        raise ValueError(
+            f"scores holds {values.shape[1]} runs; it should hold at least 4 to be split"
+        )
     choosing, judging = values[:, ::2], values[:, 1::2]
     means = choosing.mean(axis=1)
     row = 1 + int(means[1:-1].argmin())
     end = 0 if means[0] <= means[-1] else len(values) - 1
     p_value = max(float(paired_p_values(judging[row], judging[other])) for other in (0, -1))
     judged = judging.mean(axis=1)
-    return Confirmation(row, float(means[row] - means[end]), float(judged[row] - judged[end]), p_value)
+    return Confirmation(
+        row, float(means[row] - means[end]), float(judged[row] - judged[end]), p_value
+    )
 
 
 def _cell_scores(scores: ArrayLike) -> NDArray[Any]:
@@ -426,9 +468,13 @@ def _cell_scores(scores: ArrayLike) -> NDArray[Any]:
     if np.asarray(scores).dtype.kind in "iu" and (np.abs(values) <= LARGEST_WHOLE).all():
         values = values.astype(np.int64)
     if values.ndim != 2 or values.shape[0] < 3 or values.shape[1] < 1:
-        raise ValueError(f"scores has shape {values.shape}; it should be (n + 2, runs) with n at least 1")
+        raise ValueError(
+            f"scores has shape {values.shape}; it should be (n + 2, runs) with n at least 1"
+        )
     if not (np.abs(values) <= LARGEST_SCORE).all():
-        raise ValueError("scores is not finite (or beyond 1e100); a run that diverged should count at the step limit")
+        raise ValueError(
+            "scores is not finite (or beyond 1e100); a run that diverged should count at the step limit"
+        )
     return values
 
 
@@ -448,7 +494,9 @@ def verdict(dynamic: ArrayLike, at_zero: ArrayLike, at_one: ArrayLike) -> str:
     for name, given in (("dynamic", dynamic), ("at_zero", at_zero), ("at_one", at_one)):
         scores = check.reals(name, given)
         if len(runs) != 1 or scores.shape != runs or np.isnan(scores).any() or _is_huge(scores):
-            raise ValueError(f"{name} is {check.brief(given)}; it should hold one score for every run, as at_zero does")
+            raise ValueError(
+                f"{name} is {check.brief(given)}; it should hold one score for every run, as at_zero does"
+            )
     signs = [_sign(dynamic, end) for end in (at_zero, at_one)]
     if 0 in signs:
         return OPEN

@@ -75,7 +75,9 @@ def grim(
     decimals = integer("decimals", decimals, low=0, high=MOST_DECIMALS)
     printed = _in_last_digits(percentage, decimals)
     try:
-        given: list[Any] = list(denominators) if isinstance(denominators, Iterable) else [denominators]
+        given: list[Any] = (
+            list(denominators) if isinstance(denominators, Iterable) else [denominators]
+        )
     except TypeError:  # an array without axes, which says that it has entries
         given = [denominators]
     candidates = [integer("denominators", n, low=1, high=MOST_ITEMS) for n in given]
@@ -111,11 +113,14 @@ def grim_counts(
     ((26, 19, 4),)
     """
     if isinstance(percentages, str) or not isinstance(percentages, Sequence):
-        raise ValueError(f"percentages is {brief(percentages)}; it should be a sequence of printed numbers")
+        raise ValueError(
+            f"percentages is {brief(percentages)}; it should be a sequence of printed numbers"
+        )
     denominator = integer("denominator", denominator, low=1, high=MOST_ITEMS)
     decimals = integer("decimals", decimals, low=0, high=MOST_DECIMALS)
     choices: list[Sequence[int]] = [
-        grim(cell, denominator, decimals, rounding=rounding).get(denominator, ()) for cell in percentages
+        grim(cell, denominator, decimals, rounding=rounding).get(denominator, ())
+        for cell in percentages
     ]
     if remainder is not None:
         remainder = integer("remainder", remainder, low=0, high=len(percentages) - 1)
@@ -127,7 +132,9 @@ def grim_counts(
 
 def _in_last_digits(percentage: float | str, decimals: int) -> int:
     """The printed number in units of its last digit: 42.2 with one decimal is 422."""
-    refusal = ValueError(f"percentage is {percentage!r}; it should be from 0 to 100 with {decimals} decimals")
+    refusal = ValueError(
+        f"percentage is {percentage!r}; it should be from 0 to 100 with {decimals} decimals"
+    )
     try:
         units = Fraction(str(percentage)) * 10**decimals
     except (ValueError, ZeroDivisionError):
@@ -139,7 +146,10 @@ def _in_last_digits(percentage: float | str, decimals: int) -> int:
 
 def _numerators(printed: int, n: int, decimals: int, rounding: str) -> tuple[int, ...]:
     scale = 100 * 10**decimals
-    lowest, highest = floor(Fraction((printed - 1) * n, scale)), ceil(Fraction((printed + 1) * n, scale))
+    lowest, highest = (
+        floor(Fraction((printed - 1) * n, scale)),
+        ceil(Fraction((printed + 1) * n, scale)),
+    )
     return tuple(
         k
         for k in range(max(0, lowest), min(n, highest) + 1)

@@ -127,7 +127,10 @@ def bootstrap_interval(
     True
     """
     generator("rng", rng)
-    confidence, resamples = fraction("confidence", confidence), integer("resamples", resamples, low=1)
+    confidence, resamples = (
+        fraction("confidence", confidence),
+        integer("resamples", resamples, low=1),
+    )
     room("resamples", resamples, resamples)
     function("statistic", statistic)
     kind = choice("method", str(method).lower(), _IN_LOWER_CASE)
@@ -151,7 +154,9 @@ def bootstrap_interval(
         with warnings.catch_warnings():
             # What these warn about, an interval that does not exist, is refused below.
             warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-            warnings.filterwarnings("ignore", message="invalid value|divide by zero", category=RuntimeWarning)
+            warnings.filterwarnings(
+                "ignore", message="invalid value|divide by zero", category=RuntimeWarning
+            )
             result = stats.bootstrap(
                 (part,),
                 number,
@@ -163,11 +168,15 @@ def bootstrap_interval(
             )
         low[varying], high[varying] = result.confidence_interval
     if np.isnan([low, high]).any():
-        raise ValueError(f"method is {method!r}, which has no interval here; it should be 'percentile'")
+        raise ValueError(
+            f"method is {method!r}, which has no interval here; it should be 'percentile'"
+        )
     return _interval(low, high)
 
 
-def student_interval(mean: ArrayLike, variance: ArrayLike, runs: int, *, confidence: float = 0.95) -> Interval:
+def student_interval(
+    mean: ArrayLike, variance: ArrayLike, runs: int, *, confidence: float = 0.95
+) -> Interval:
     """Student's confidence interval for a mean over runs, from stored means and variances.
 
     Parameters
@@ -240,21 +249,31 @@ def bounded_interval(
     (0.0, 0.3)
     """
     generator("rng", rng)
-    confidence, resamples = fraction("confidence", confidence), integer("resamples", resamples, low=1)
+    confidence, resamples = (
+        fraction("confidence", confidence),
+        integer("resamples", resamples, low=1),
+    )
     values = sample_of_runs("sample", sample, axis=axis, at_least=1)
     bottom, top = (
-        scalar(name, bound, low=-LARGEST_SCORE, high=LARGEST_SCORE) for name, bound in (("low", low), ("high", high))
+        scalar(name, bound, low=-LARGEST_SCORE, high=LARGEST_SCORE)
+        for name, bound in (("low", low), ("high", high))
     )
     if not (bottom < top and bottom <= values.min() and values.max() <= top):
         given = f"low is {bottom:g}, high {top:g}, and the sample lies between {values.min():g} and {values.max():g}"
-        raise ValueError(f"{given}; the sample should lie between low and high, which should differ")
+        raise ValueError(
+            f"{given}; the sample should lie between low and high, which should differ"
+        )
     room("resamples", resamples, resamples * (len(values) + 1))
     weights = rng.standard_exponential((resamples, len(values) + 1))
     weights /= weights.sum(axis=1, keepdims=True)
-    means, spare = np.tensordot(weights[:, :-1], values, axes=1), weights[:, -1].reshape(-1, *[1] * (values.ndim - 1))
+    means, spare = (
+        np.tensordot(weights[:, :-1], values, axes=1),
+        weights[:, -1].reshape(-1, *[1] * (values.ndim - 1)),
+    )
     tail = (1.0 - confidence) / 2.0
     ends = (
-        np.quantile(means + bound * spare, level, axis=0) for bound, level in ((bottom, tail), (top, 1.0 - tail))
+        np.quantile(means + bound * spare, level, axis=0)
+        for bound, level in ((bottom, tail), (top, 1.0 - tail))
     )
     return _interval(*(np.asarray(end) for end in ends))
 
@@ -337,11 +356,15 @@ def variance_interval(
     floats = reals("sums", sums)
     n = integer("runs", runs, low=4, high=ROOM)
     if floats.ndim == 0 or len(floats) != 4:
-        raise ValueError(f"sums has shape {floats.shape}; its first axis should hold the sums of four powers")
+        raise ValueError(
+            f"sums has shape {floats.shape}; its first axis should hold the sums of four powers"
+        )
     if not (np.abs(floats) <= LARGEST_SCORE).all():
         raise ValueError(f"sums is {brief(sums)}; it should hold finite sums of powers")
     try:
-        s1, s2, s3, s4 = np.frompyfunc(index, 1, 1)(np.asarray(sums, dtype=object))  # Python's integers do not overflow
+        s1, s2, s3, s4 = np.frompyfunc(index, 1, 1)(
+            np.asarray(sums, dtype=object)
+        )  # Python's integers do not overflow
     except TypeError:
         s1, s2, s3, s4 = floats.astype(object)
     noise = 1e-9 * np.abs(floats) / n
@@ -349,13 +372,17 @@ def variance_interval(
     second = np.asarray((n * s2 - s1**2) / n**2, dtype=float)
     if (second < -noise[1]).any():  # this also bounds the powers of s1 below
         raise refusal
-    fourth = np.asarray((n**3 * s4 - 4 * n**2 * s1 * s3 + 6 * n * s1**2 * s2 - 3 * s1**4) / n**4, dtype=float)
+    fourth = np.asarray(
+        (n**3 * s4 - 4 * n**2 * s1 * s3 + 6 * n * s1**2 * s2 - 3 * s1**4) / n**4, dtype=float
+    )
     if (fourth > n * second**2 + noise[3]).any():
         raise refusal
     variance = np.maximum(second, 0.0) * n / (n - 1)
     spread = np.maximum(fourth - second**2 * (n - 3) / (n - 1), 0.0) / n
     relative = np.divide(np.sqrt(spread), variance, out=np.zeros_like(spread), where=variance > 0)
-    with np.errstate(over="ignore"):  # floats that cancel leave a rounding-error variance, anywhere from 0 to infinity
+    with np.errstate(
+        over="ignore"
+    ):  # floats that cancel leave a rounding-error variance, anywhere from 0 to infinity
         factor = np.exp(stats.t.ppf((1 + fraction("confidence", confidence)) / 2, n - 1) * relative)
     return variance, variance / factor, variance * factor
 
@@ -370,7 +397,12 @@ def _runs_needed(count: int, coverage: float, confidence: float) -> int:
     enough = count
     while _tolerance_confidence(enough, 1, coverage) < confidence:
         enough *= 2
-    return bisect_left(range(enough), confidence, lo=count, key=lambda runs: _tolerance_confidence(runs, 1, coverage))
+    return bisect_left(
+        range(enough),
+        confidence,
+        lo=count,
+        key=lambda runs: _tolerance_confidence(runs, 1, coverage),
+    )
 
 
 def _interval(low: Array, high: Array) -> Interval:

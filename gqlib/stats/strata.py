@@ -41,7 +41,11 @@ def interquartile_mean(strata: Sequence[ArrayLike]) -> float:
 
 
 def stratified_interval(
-    strata: Sequence[ArrayLike], rng: np.random.Generator, *, confidence: float = 0.95, resamples: int = 2000
+    strata: Sequence[ArrayLike],
+    rng: np.random.Generator,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2000,
 ) -> Interval:
     """Return a percentile interval for `interquartile_mean`, with runs resampled within each task.
 
@@ -63,7 +67,10 @@ def stratified_interval(
     True
     """
     generator("rng", rng)
-    confidence, resamples = fraction("confidence", confidence), integer("resamples", resamples, low=1)
+    confidence, resamples = (
+        fraction("confidence", confidence),
+        integer("resamples", resamples, low=1),
+    )
     samples = _samples(strata)
     room("resamples", resamples, resamples * sum(len(one) for one in samples))
     middle = interquartile_mean(strata)
@@ -74,7 +81,12 @@ def stratified_interval(
         return _trimmed(np.concatenate(drawn, axis=axis), axis)
 
     found = stats.bootstrap(
-        samples, statistic, n_resamples=resamples, confidence_level=confidence, method="percentile", rng=rng
+        samples,
+        statistic,
+        n_resamples=resamples,
+        confidence_level=confidence,
+        method="percentile",
+        rng=rng,
     ).confidence_interval
     return Interval(float(found.low), float(found.high))
 
@@ -86,7 +98,9 @@ def _samples(strata: Sequence[ArrayLike]) -> list[Array]:
     found = [sample_of_runs("strata", one) for one in strata]
     for one in found:
         if one.ndim != 1:
-            raise ValueError(f"strata holds an array of shape {one.shape}; it should hold arrays of shape (runs,)")
+            raise ValueError(
+                f"strata holds an array of shape {one.shape}; it should hold arrays of shape (runs,)"
+            )
     return found
 
 

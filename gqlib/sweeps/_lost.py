@@ -39,7 +39,11 @@ def filled(lost: Arrays, like: Arrays) -> Arrays:
         kind = array.dtype if array.dtype.kind in "fcSU" else np.dtype(np.float64)
         nothing: Any = "" if kind.kind in "SU" else np.nan
         shape = (rows, *array.shape[1:])
-        made[name] = np.ones(shape, dtype=array.dtype) if name == "diverged" else np.full(shape, nothing, dtype=kind)
+        made[name] = (
+            np.ones(shape, dtype=array.dtype)
+            if name == "diverged"
+            else np.full(shape, nothing, dtype=kind)
+        )
     return made
 
 

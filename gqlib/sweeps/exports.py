@@ -45,13 +45,19 @@ def tables(dataset: xarray.Dataset) -> dict[str, Any]:
     found = {}
     for dims, names in groups.items():
         if not dims:
-            raise ValueError(f"dataset has {names[0]!r} without dimensions; a table should have rows")
-        part = dataset[names].drop_vars("key", errors="ignore")  # 64 letters that the other fields determine
+            raise ValueError(
+                f"dataset has {names[0]!r} without dimensions; a table should have rows"
+            )
+        part = dataset[names].drop_vars(
+            "key", errors="ignore"
+        )  # 64 letters that the other fields determine
         label = _label(dims)
         if len([other for other in groups if _label(other) == label]) > 1:
             label = "-".join(dims)  # there is a table for each setting, and one for all of them
         if label in found:
-            raise ValueError(f"dataset has two tables called {label}; its dimensions should have other names")
+            raise ValueError(
+                f"dataset has two tables called {label}; its dimensions should have other names"
+            )
         found[label] = part.to_dataframe(dim_order=list(dims)).reset_index()
     return found
 
@@ -139,7 +145,11 @@ def export_results(path: str | os.PathLike[str], dataset: xarray.Dataset) -> lis
     found = tables(dataset)
     for label, table in found.items():
         place = path.with_stem(f"{path.stem}-{label}") if len(found) > 1 else path
-        text = table.to_csv(index=False, lineterminator="\n").encode() if kind == ".csv" else table.to_parquet()
+        text = (
+            table.to_csv(index=False, lineterminator="\n").encode()
+            if kind == ".csv"
+            else table.to_parquet()
+        )
         write_file(place, text)
         written.append(place)
     return written
@@ -149,7 +159,11 @@ def _netcdf(dataset: xarray.Dataset) -> bytes:
     """The bytes of a netCDF file: of version 4 where a package for it is installed, otherwise of version 3."""
     newer = any(map(importlib.util.find_spec, ("h5netcdf", "netCDF4")))
     held = dataset if newer else _in_netcdf_3(dataset)
-    long = {name: str(value) for name, value in dataset.attrs.items() if _too_long(value, 63 if newer else 31)}
+    long = {
+        name: str(value)
+        for name, value in dataset.attrs.items()
+        if _too_long(value, 63 if newer else 31)
+    }
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "result.nc")
         try:
@@ -168,13 +182,21 @@ def _in_netcdf_3(dataset: xarray.Dataset) -> xarray.Dataset:
     """The same numbers in types that netCDF 3 has: its whole numbers have a sign and at most 32 bits."""
     changed: dict[Any, Any] = {}
     for name, held in dataset.variables.items():
-        if held.dtype.kind not in "iu" or held.dtype in (np.int8, np.int16, np.int32) or not held.size:
+        if (
+            held.dtype.kind not in "iu"
+            or held.dtype in (np.int8, np.int16, np.int32)
+            or not held.size
+        ):
             continue
         largest = max(int(held.values.max()), -1 - int(held.values.min()))
         if largest < 2**31:
             changed[name] = (held.dims, held.values.astype(np.int32), held.attrs)
         elif largest < 2**53:
-            changed[name] = (held.dims, held.values.astype(np.float64), held.attrs | {"stored_as": "double"})
+            changed[name] = (
+                held.dims,
+                held.values.astype(np.float64),
+                held.attrs | {"stored_as": "double"},
+            )
         else:
             changed[name] = (held.dims, held.values.astype(str), held.attrs | {"stored_as": "text"})
     coords = {name: changed.pop(name) for name in list(changed) if name in dataset.coords}

@@ -30,7 +30,11 @@ class SweepError(Exception):
     """
 
 
-_CAR, _TWO, _GRID = "gqlib.experiments.mountain_car", "gqlib.experiments.figure2", "gqlib.evaluation.grids"
+_CAR, _TWO, _GRID = (
+    "gqlib.experiments.mountain_car",
+    "gqlib.experiments.figure2",
+    "gqlib.evaluation.grids",
+)
 _TODAY, _DRIVEN = "gqlib.experiments.today", "gqlib.experiments.today_control"
 _REPORTS, _KEPT = "gqlib.experiments.reports", "gqlib.experiments.kept"
 
@@ -200,14 +204,22 @@ def look_up(kind: str, name: str, allow: Collection[str] = ()) -> Callable[..., 
     if path is None:
         if ":" not in name:
             known = ", ".join(map(repr, TABLE[kind]))
-            raise SweepError(f"{kind} is {check.brief(name)}; it should be one of {known}, or 'module:function'")
+            raise SweepError(
+                f"{kind} is {check.brief(name)}; it should be one of {known}, or 'module:function'"
+            )
         if name not in allow:
-            raise SweepError(f"{kind} {name!r} is not one of gqlib's; pass allow=[{name!r}] to run it")
+            raise SweepError(
+                f"{kind} {name!r} is not one of gqlib's; pass allow=[{name!r}] to run it"
+            )
         path = name
     module, _, attribute = path.partition(":")
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        here = " (workers cannot import a script or a notebook: put it into a module)" if module == "__main__" else ""
+        here = (
+            " (workers cannot import a script or a notebook: put it into a module)"
+            if module == "__main__"
+            else ""
+        )
         raise SweepError(f"cannot find {path!r}: {error}{here}") from error
     return found

@@ -50,7 +50,15 @@ if TYPE_CHECKING:
 __all__ = ["OwnSetting", "coin", "own_runs", "own_setting", "own_study", "run_study"]
 
 _RUNNER = "own study"
-_TAKEN = {"LATER", "fields", "function", "imported", "key", "run", "setting"}  # a setting or a result has these
+_TAKEN = {
+    "LATER",
+    "fields",
+    "function",
+    "imported",
+    "key",
+    "run",
+    "setting",
+}  # a setting or a result has these
 _IN_RESULTS = {"function", "key", "run", "setting"}
 
 
@@ -112,10 +120,16 @@ def _remade(function: str, fields: dict[str, Any]) -> OwnSetting:
 def _kind(names: tuple[str, ...]) -> Any:
     """The class of settings with these fields; a file knows it by the name of `own_setting`."""
     for name in names:
-        pythons = name.startswith("__") and name.endswith("__")  # such as __dict__, which holds all the others
+        pythons = name.startswith("__") and name.endswith(
+            "__"
+        )  # such as __dict__, which holds all the others
         if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN or pythons:
-            raise ValueError(f"a field is called {name!r}; it should be a name of Python's other than {sorted(_TAKEN)}")
-    kind = make_dataclass("own_setting", [(name, Any) for name in names], bases=(OwnSetting,), frozen=True, repr=False)
+            raise ValueError(
+                f"a field is called {name!r}; it should be a name of Python's other than {sorted(_TAKEN)}"
+            )
+    kind = make_dataclass(
+        "own_setting", [(name, Any) for name in names], bases=(OwnSetting,), frozen=True, repr=False
+    )
     kind.__module__ = __name__
     return kind
 
@@ -155,28 +169,40 @@ def own_runs(setting: OwnSetting, runs: int, seed: int, *, first_run: int) -> Ar
         with np.errstate(over="ignore", invalid="ignore"):
             returned = function(seeds.generator(seed, run, seeds.TRAJECTORY), **setting.fields)
         if not isinstance(returned, Mapping) or not returned:
-            raise SweepError(f"{setting!r} returned {check.brief(returned)}; expected numbers by name, in a dict")
+            raise SweepError(
+                f"{setting!r} returned {check.brief(returned)}; expected numbers by name, in a dict"
+            )
         arrays = {name: _returned(setting, name, value) for name, value in returned.items()}
         arrays.setdefault("diverged", np.asarray(any(map(_beyond, arrays.values()))))
         made.append(arrays)
         shapes = [{name: array.shape for name, array in one.items()} for one in (made[0], arrays)]
         if shapes[0] != shapes[1]:
-            raise SweepError(f"{setting!r} returned shapes {shapes[1]} in run {run}, and {shapes[0]} before")
+            raise SweepError(
+                f"{setting!r} returned shapes {shapes[1]} in run {run}, and {shapes[0]} before"
+            )
     return {name: np.stack([one[name] for one in made]) for name in made[0]}
 
 
 def _returned(setting: OwnSetting, name: Any, value: Any) -> NDArray[Any]:
     """What a function returned under a name, if a result can hold it beside the fields of the setting."""
     if name in _IN_RESULTS or name in setting.fields:
-        raise SweepError(f"{setting!r} returned {name!r}, which the result has already; expected another name")
+        raise SweepError(
+            f"{setting!r} returned {name!r}, which the result has already; expected another name"
+        )
     if np.ma.is_masked(value):
-        raise SweepError(f"{setting!r} returned {name!r} with masked entries; expected numbers, or NaN")
+        raise SweepError(
+            f"{setting!r} returned {name!r} with masked entries; expected numbers, or NaN"
+        )
     try:
         array = np.asarray(value)
     except ValueError:  # rows of different lengths
-        raise SweepError(f"{setting!r} returned {name!r} {check.brief(value)}; expected numbers or an array") from None
+        raise SweepError(
+            f"{setting!r} returned {name!r} {check.brief(value)}; expected numbers or an array"
+        ) from None
     if name == "diverged" and not (array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all()):
-        raise SweepError(f"{setting!r} returned diverged {check.brief(value)}; expected True or False")
+        raise SweepError(
+            f"{setting!r} returned diverged {check.brief(value)}; expected True or False"
+        )
     return array
 
 
@@ -228,7 +254,9 @@ def own_study(
         try:
             inspect.signature(function).bind(np.random.Generator, **point)
         except TypeError as error:
-            raise ValueError(f"function is {path}, called with a generator and {', '.join(point)}: {error}") from None
+            raise ValueError(
+                f"function is {path}, called with a generator and {', '.join(point)}: {error}"
+            ) from None
     for label, text in {"name": name, "title": title, "version": version}.items():
         check.instance(label, text, str)
     return Experiment(
@@ -251,7 +279,9 @@ def _path(function: Callable[..., Any]) -> str:
         spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
         module = spec.name if spec is not None else Path(file).stem if file else module
     if not module or not name.isidentifier():
-        raise ValueError(f"function is {check.brief(function)}; it should be a function at the top of a module")
+        raise ValueError(
+            f"function is {check.brief(function)}; it should be a function at the top of a module"
+        )
     return f"{module}:{name}"
 
 
@@ -260,14 +290,20 @@ def _points(grid: Any) -> list[dict[str, Any]]:
     if isinstance(grid, Mapping):
         for name, values in grid.items():
             if isinstance(values, str) or not isinstance(values, Iterable):
-                raise ValueError(f"grid has {name} {check.brief(values)}; it should be a list of values")
+                raise ValueError(
+                    f"grid has {name} {check.brief(values)}; it should be a list of values"
+                )
         points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     elif isinstance(grid, Sequence) and all(isinstance(point, Mapping) for point in grid):
         points = [dict(point) for point in grid]
     else:
-        raise ValueError(f"grid is {check.brief(grid)}; it should be lists of values by name, or a list of settings")
+        raise ValueError(
+            f"grid is {check.brief(grid)}; it should be lists of values by name, or a list of settings"
+        )
     if not points or not all(isinstance(name, str) for point in points for name in point):
-        raise ValueError(f"grid is {check.brief(grid)}; it should have at least one setting, of values by name")
+        raise ValueError(
+            f"grid is {check.brief(grid)}; it should have at least one setting, of values by name"
+        )
     return points
 
 
@@ -276,7 +312,9 @@ def _version(function: Callable[..., Any], path: str) -> str:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(getattr(function, "py_func", function))))
     except (OSError, TypeError, SyntaxError):
-        raise ValueError(f"version is empty, and {path} has no source to make one of; it should be a text") from None
+        raise ValueError(
+            f"version is empty, and {path} has no source to make one of; it should be a text"
+        ) from None
     return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:12]
 
 
@@ -315,6 +353,8 @@ def run_study(
     check.instance("study", study, Experiment)
     store = Store(check.path("directory", directory))
     for name in {setting.function for setting in study.settings if isinstance(setting, OwnSetting)}:
-        look_up("runner", name, allow=[name])  # what is not there is an error now, and not one of every task
+        look_up(
+            "runner", name, allow=[name]
+        )  # what is not there is an error now, and not one of every task
     run_sweep(study, store, workers=workers, dask=dask, progress=progress)
     return collect(study, store)

@@ -38,7 +38,10 @@ def duration(seconds: float) -> str:
 
 
 def estimating(
-    tasks: int, sample: int, announce: Callable[[str], Any], clock: Callable[[], float] = time.monotonic
+    tasks: int,
+    sample: int,
+    announce: Callable[[str], Any],
+    clock: Callable[[], float] = time.monotonic,
 ) -> Callable[[], None]:
     """Return what to call after every task: at one of the first it announces how long the others will take.
 
@@ -62,7 +65,9 @@ def estimating(
         if len(times) == sample + 1:
             seconds = (times[-1] - times[0]) / sample * left
             if seconds >= WORTH_SAYING:
-                announce(f"about {duration(seconds)} for the other {left:,} tasks, measured on the first {len(times)}")
+                announce(
+                    f"about {duration(seconds)} for the other {left:,} tasks, measured on the first {len(times)}"
+                )
 
     return done
 
@@ -79,12 +84,18 @@ def showing(
     from tqdm import tqdm
 
     wait = NOTEBOOK_DELAY if notebook and progress is None else 0.0
-    with tqdm(total=total, initial=done, desc=name, unit=f" {unit}", disable=progress is False, delay=wait) as bar:
+    with tqdm(
+        total=total, initial=done, desc=name, unit=f" {unit}", disable=progress is False, delay=wait
+    ) as bar:
         yield bar.update
 
 
 def _lines(
-    name: str, done: int, total: int, clock: Callable[[], float] = time.monotonic, unit: str = "runs"
+    name: str,
+    done: int,
+    total: int,
+    clock: Callable[[], float] = time.monotonic,
+    unit: str = "runs",
 ) -> Callable[[int], None]:
     """What to call with the runs that were just finished; the first took as long as code takes to compile."""
     since: tuple[float, int] | None = None
@@ -101,7 +112,9 @@ def _lines(
             rate = (done - since[1]) / (now - since[0])
             left = duration((total - done) / rate)
             print(
-                f"{name}: {done:,} of {total:,} {unit}, {rate:.3g} a second, {left} to go", file=sys.stderr, flush=True
+                f"{name}: {done:,} of {total:,} {unit}, {rate:.3g} a second, {left} to go",
+                file=sys.stderr,
+                flush=True,
             )
 
     return advance

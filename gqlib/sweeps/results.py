@@ -23,7 +23,16 @@ from gqlib.sweeps import workers
 from gqlib.sweeps._lost import filled, is_lost, joined
 from gqlib.sweeps.names import TABLE, SweepError, current, look_up
 from gqlib.sweeps.setting import Setting, as_python, plain
-from gqlib.sweeps.store import Arrays, DamagedFile, Store, StoreError, canonical_json, pack, read_file, write_file
+from gqlib.sweeps.store import (
+    Arrays,
+    DamagedFile,
+    Store,
+    StoreError,
+    canonical_json,
+    pack,
+    read_file,
+    write_file,
+)
 from gqlib.sweeps.sweep import Experiment, Index, Task, cover, index_of
 
 if TYPE_CHECKING:
@@ -34,9 +43,14 @@ __all__ = ["collect", "keep_all", "load_results", "recompute", "save_results", "
 _FORMAT = "gqlib dataset 1"
 _ABOUT = ("name", "title", "function", "summary", "seed", "version", "runs")
 Labelled = tuple[tuple[str, ...], NDArray[Any]]
-MOST_LABELS = 10**6  # of text along a dimension, of which xarray makes objects with twenty times their size
+MOST_LABELS = (
+    10**6
+)  # of text along a dimension, of which xarray makes objects with twenty times their size
 _FIRST = {"run": 0, "episode": 1}  # dimensions that are numbered, and from where
-_SPREAD, _LEVELS = "control with spread", (0.05, 0.25, 0.5, 0.75, 0.95)  # a summary, and its quantiles
+_SPREAD, _LEVELS = (
+    "control with spread",
+    (0.05, 0.25, 0.5, 0.75, 0.95),
+)  # a summary, and its quantiles
 
 
 def keep_all(arrays: Arrays) -> dict[str, Labelled]:
@@ -94,16 +108,23 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     settings = [plain(setting) for setting in experiment.settings]
     varied = dict.fromkeys(name for setting in settings for name in setting)
     labels = {
-        name: ("setting", np.array([_label(getattr(setting, name)) for setting in experiment.settings]))
+        name: (
+            "setting",
+            np.array([_label(getattr(setting, name)) for setting in experiment.settings]),
+        )
         for name in varied
     }
     about = {name: getattr(experiment, name) for name in _ABOUT}
     twice = sorted({"setting", "key", *labels} & {*variables, *shared})
     if twice:
-        raise SweepError(f"{experiment.function!r} returned {twice[0]!r}, which a result has; expected another name")
+        raise SweepError(
+            f"{experiment.function!r} returned {twice[0]!r}, which a result has; expected another name"
+        )
     result = xarray.Dataset(
         variables,
-        coords=labels | shared | {"key": ("setting", np.array([setting.key for setting in experiment.settings]))},
+        coords=labels
+        | shared
+        | {"key": ("setting", np.array([setting.key for setting in experiment.settings]))},
         attrs=about
         | {
             "setting_type": _setting_name(experiment),
@@ -117,7 +138,9 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
 
 def _check_alike(experiment: Experiment, kept: list[dict[str, Labelled]]) -> None:
     """Refuse settings of which other things are kept than of the first."""
-    first, *others = [_told({name: array for name, (_, array) in summary.items()}) for summary in kept]
+    first, *others = [
+        _told({name: array for name, (_, array) in summary.items()}) for summary in kept
+    ]
     for setting, found in zip(experiment.settings[1:], others, strict=True):
         if found != first:
             raise _unlike(experiment, f"{check.brief(setting)} has {found}", first)
@@ -125,8 +148,12 @@ def _check_alike(experiment: Experiment, kept: list[dict[str, Labelled]]) -> Non
 
 def _told(arrays: Arrays) -> str:
     """What arrays are there, of which shapes."""
-    kinds = {name: "text" if array.dtype.kind in "SU" else "numbers" for name, array in arrays.items()}
-    return ", ".join(f"{name!r} ({kinds[name]} of shape {array.shape})" for name, array in sorted(arrays.items()))
+    kinds = {
+        name: "text" if array.dtype.kind in "SU" else "numbers" for name, array in arrays.items()
+    }
+    return ", ".join(
+        f"{name!r} ({kinds[name]} of shape {array.shape})" for name, array in sorted(arrays.items())
+    )
 
 
 def _unlike(experiment: Experiment, found: str, expected: str) -> SweepError:
@@ -142,7 +169,9 @@ def _shared(kept: list[dict[str, Labelled]]) -> dict[str, Labelled]:
     shared = {name: kept[0][name] for name, (dims, _) in kept[0].items() if tuple(dims) == (name,)}
     for name, (_, values) in shared.items():
         if not all(np.array_equal(summary[name][1], values) for summary in kept):
-            raise SweepError(f"the summary returns a coordinate {name!r} that is not the same for every setting")
+            raise SweepError(
+                f"the summary returns a coordinate {name!r} that is not the same for every setting"
+            )
     return shared
 
 
@@ -158,11 +187,24 @@ def _complete(dataset: xarray.Dataset) -> xarray.Dataset:
         coords["quantile"] = np.array(_LEVELS)
     means = {}
     for name, array in dataset.data_vars.items():
-        if str(name).endswith("_sum") and array.dtype.kind in "iuf" and sizes.get("run") and "run" not in array.dims:
-            counted = dataset["counted"].where(dataset["counted"] > 0) if "counted" in dataset else sizes["run"]
-            if set(getattr(counted, "dims", ())) <= set(array.dims):  # a mean for each sum, and no table of all by all
+        if (
+            str(name).endswith("_sum")
+            and array.dtype.kind in "iuf"
+            and sizes.get("run")
+            and "run" not in array.dims
+        ):
+            counted = (
+                dataset["counted"].where(dataset["counted"] > 0)
+                if "counted" in dataset
+                else sizes["run"]
+            )
+            if set(getattr(counted, "dims", ())) <= set(
+                array.dims
+            ):  # a mean for each sum, and no table of all by all
                 means[f"{str(name).removesuffix('_sum')}_mean"] = array / counted
-    added = dataset.assign_coords({name: (name, value) for name, value in coords.items() if name not in known})
+    added = dataset.assign_coords(
+        {name: (name, value) for name, value in coords.items() if name not in known}
+    )
     return added.assign({name: value for name, value in means.items() if name not in known})
 
 
@@ -207,10 +249,17 @@ def _together(experiment: Experiment, setting: Setting, store: Store, index: Ind
             raise error
         first, stop = covered.missing[0]
         place = f"runs {first} to {stop - 1} of {check.brief(setting)}"
-        raise SweepError(f"{place} are not in {store.directory}: {experiment.name!r} is not finished")
-    parts = [{name: array[low:high] for name, array in rows.items()} for _, low, high, rows in covered.found]
+        raise SweepError(
+            f"{place} are not in {store.directory}: {experiment.name!r} is not finished"
+        )
+    parts = [
+        {name: array[low:high] for name, array in rows.items()}
+        for _, low, high, rows in covered.found
+    ]
     whole = [number for number, part in enumerate(parts) if not is_lost(part)]
-    expected, *others = [_told({name: array[0] for name, array in parts[number].items()}) for number in whole] or [""]
+    expected, *others = [
+        _told({name: array[0] for name, array in parts[number].items()}) for number in whole
+    ] or [""]
     for number, found in zip(whole[1:], others, strict=True):
         if found != expected:
             first_run = covered.found[number][0].first_run
@@ -224,7 +273,9 @@ def _rows(block: Task, store: Store) -> Arrays | None:
     arrays = store.get(block.name, block.header)
     for name, array in (arrays or {}).items():
         if array.ndim == 0 or len(array) != block.runs:
-            raise DamagedFile(store.path(block.name), f"has {name!r} of shape {array.shape} for {block.runs} runs")
+            raise DamagedFile(
+                store.path(block.name), f"has {name!r} of shape {array.shape} for {block.runs} runs"
+            )
     return arrays
 
 
@@ -236,7 +287,12 @@ def _setting_name(experiment: Experiment) -> str:
 
 
 def recompute(
-    dataset: xarray.Dataset, setting: int, first_run: int, runs: int = 1, *, allow: Collection[str] = ()
+    dataset: xarray.Dataset,
+    setting: int,
+    first_run: int,
+    runs: int = 1,
+    *,
+    allow: Collection[str] = (),
 ) -> dict[str, Labelled]:
     """Make a few runs of a stored result again, from what the result says about itself.
 
@@ -277,14 +333,26 @@ def recompute(
     """
     _check_keys(dataset)
     setting = check.integer("setting", setting, low=0, high=dataset.sizes["setting"] - 1)
-    first_run, runs = check.integer("first_run", first_run, low=0), check.integer("runs", runs, low=1)
+    first_run, runs = (
+        check.integer("first_run", first_run, low=0),
+        check.integer("runs", runs, low=1),
+    )
     about = _about(dataset)
     summary = look_up("summary", about["summary"], allow)
     look_up("runner", about["function"], allow)
     remade = _remade(about, setting, allow)
     if remade.key != dataset["key"].values[setting]:
-        raise SweepError(f"setting {setting} of {about['name']!r} has another key now: {remade.key}")
-    task = Task(current("runner", about["function"]), remade, first_run, runs, about["seed"], about["version"])
+        raise SweepError(
+            f"setting {setting} of {about['name']!r} has another key now: {remade.key}"
+        )
+    task = Task(
+        current("runner", about["function"]),
+        remade,
+        first_run,
+        runs,
+        about["seed"],
+        about["version"],
+    )
     kept: dict[str, Labelled] = summary(task.compute())
     return kept
 
@@ -293,7 +361,9 @@ def _check_keys(dataset: xarray.Dataset) -> None:
     """Refuse what is no result, or has not one key for each setting."""
     check.labelled("dataset", dataset, "key")
     if dataset["key"].dims != ("setting",) or not dataset.sizes["setting"]:
-        raise SweepError(f"the result has keys of shape {dataset['key'].shape}; it should have one for each setting")
+        raise SweepError(
+            f"the result has keys of shape {dataset['key'].shape}; it should have one for each setting"
+        )
 
 
 def _about(dataset: xarray.Dataset) -> dict[str, Any]:
@@ -302,7 +372,9 @@ def _about(dataset: xarray.Dataset) -> dict[str, Any]:
     texts = ("name", "function", "summary", "version", "setting_type", "settings")
     for name, kind in {**dict.fromkeys(texts, str), "seed": int}.items():
         if type(about.get(name)) is not kind:
-            raise SweepError(f"the result has {name} {check.brief(about.get(name))}; it should be a {kind.__name__}")
+            raise SweepError(
+                f"the result has {name} {check.brief(about.get(name))}; it should be a {kind.__name__}"
+            )
     return about
 
 
@@ -312,10 +384,14 @@ def _remade(about: Mapping[str, Any], index: int, allow: Collection[str]) -> Set
     try:
         setting: Setting = kind(**json.loads(about["settings"])[index])
     except (TypeError, ValueError, KeyError, IndexError, RecursionError) as error:
-        raise SweepError(f"setting {index} of {about['name']!r} cannot be made again: {error}") from error
+        raise SweepError(
+            f"setting {index} of {about['name']!r} cannot be made again: {error}"
+        ) from error
     for name in getattr(setting, "imported", ()):
         if name not in allow:
-            raise SweepError(f"setting {index} of {about['name']!r} imports {name!r}; pass allow=[{name!r}] to run it")
+            raise SweepError(
+                f"setting {index} of {about['name']!r} imports {name!r}; pass allow=[{name!r}] to run it"
+            )
     return setting
 
 
@@ -369,7 +445,9 @@ def verify_sample(
         raise SweepError("the result has no runs; there should be some to compare")
     runs, compared = check.integer("runs", runs, low=1, high=check.ROOM), 0
     if workers.IN_PAGE:
-        warnings.warn(f"none of {runs} runs is recomputed in a page: it could take minutes", stacklevel=2)
+        warnings.warn(
+            f"none of {runs} runs is recomputed in a page: it could take minutes", stacklevel=2
+        )
         return compared
     for _ in range(runs):
         setting = int(rng.integers(dataset.sizes["setting"]))
@@ -378,7 +456,9 @@ def verify_sample(
             if dims[:1] != ("run",):
                 continue
             if not _equal(made[0], _kept_of(dataset, name, setting, run)):
-                raise ValueError(f"dataset has another {name} in setting {setting}, run {run} than this code gives")
+                raise ValueError(
+                    f"dataset has another {name} in setting {setting}, run {run} than this code gives"
+                )
             compared += made[0].size
     return compared
 
@@ -386,7 +466,9 @@ def verify_sample(
 def _kept_of(dataset: xarray.Dataset, name: str, setting: int, run: int) -> NDArray[Any]:
     """What a result has of one run."""
     if name not in dataset.variables or dataset[name].dims[:2] != ("setting", "run"):
-        raise ValueError(f"dataset has no {name} for each setting and run; it should have what this code keeps")
+        raise ValueError(
+            f"dataset has no {name} for each setting and run; it should have what this code keeps"
+        )
     return np.asarray(dataset[name].values[setting, run])
 
 
@@ -461,9 +543,17 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
         for name, dims in header["dims"].items():
             if len({str(dim) for dim in dims if isinstance(dim, str)}) < len(dims):
                 raise ValueError(f"{name!r} has the dimensions {check.brief(dims)}")
-            if list(dims) == [name] and arrays[name].dtype.kind in "SU" and arrays[name].size > MOST_LABELS:
-                raise ValueError(f"{name!r} has more than {MOST_LABELS} labels of text, each of which is an object")
-            if list(dims) == [name] and arrays[name].dtype == np.float16:  # of which xarray makes others, and warns
+            if (
+                list(dims) == [name]
+                and arrays[name].dtype.kind in "SU"
+                and arrays[name].size > MOST_LABELS
+            ):
+                raise ValueError(
+                    f"{name!r} has more than {MOST_LABELS} labels of text, each of which is an object"
+                )
+            if (
+                list(dims) == [name] and arrays[name].dtype == np.float16
+            ):  # of which xarray makes others, and warns
                 raise ValueError(f"{name!r} has labels of float16")
         labelled = {name: (tuple(dims), arrays[name]) for name, dims in header["dims"].items()}
         return _complete(

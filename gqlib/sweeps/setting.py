@@ -70,8 +70,12 @@ def plain(setting: Any) -> dict[str, Any]:
     """
     later = getattr(setting, "LATER", ())
     defaults = {field.name: field.default for field in fields(setting)}
-    left_out = [name for name in later if name in defaults and getattr(setting, name) == defaults[name]]
-    return {name: as_python(value) for name, value in asdict(setting).items() if name not in left_out}
+    left_out = [
+        name for name in later if name in defaults and getattr(setting, name) == defaults[name]
+    ]
+    return {
+        name: as_python(value) for name, value in asdict(setting).items() if name not in left_out
+    }
 
 
 def as_python(value: Any) -> Any:

@@ -40,27 +40,53 @@ from numpy.typing import NDArray
 
 from gqlib import _validate as check
 
-__all__ = ["DamagedFile", "Store", "StoreError", "canonical_json", "pack", "read_file", "unpack", "write_file"]
+__all__ = [
+    "DamagedFile",
+    "Store",
+    "StoreError",
+    "canonical_json",
+    "pack",
+    "read_file",
+    "unpack",
+    "write_file",
+]
 
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
 _HEADER = "header.json"
-_HEADER_OFFSET = 30 + len(_HEADER)  # of an uncompressed first member: after 30 bytes of zip header and its name
+_HEADER_OFFSET = 30 + len(
+    _HEADER
+)  # of an uncompressed first member: after 30 bytes of zip header and its name
 _OTHER_TASK = "holds the result of another task"
 _DIGEST_LENGTH = 64  # a SHA-256 in hexadecimal
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip archive can hold, in place of the time of writing
+_EPOCH = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # the earliest time a zip archive can hold, in place of the time of writing
 _REGULAR_FILE = 0o100644 << 16  # "-rw-r--r--" as Unix zip attributes
 _UNIX = 3  # zip's number for the system that wrote the member
 _PARTIAL = ".partial-"
 # Writing takes milliseconds: a temporary file this old (in seconds) belongs to a process that was killed.
 _STALE_AFTER = 3600.0
-_MEMBER = re.compile(rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy")  # no way out of a directory it might be unpacked to
+_MEMBER = re.compile(
+    rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy"
+)  # no way out of a directory it might be unpacked to
 _ENCRYPTED = 0x1  # zip's flag
 _KINDS = "biufcSU"  # numbers, booleans and fixed-width strings
-LARGEST_CONTENT = 2**32  # bytes in an archive's members; the largest result here takes a few megabytes
-LARGEST_HEADER = 2**26  # bytes; as objects they take twenty times as much, and the longest here has 300 kB
-LONGEST_EMPTY = 10**6  # an array without entries costs nothing, and whoever numbers its rows would pay for it
+LARGEST_CONTENT = (
+    2**32
+)  # bytes in an archive's members; the largest result here takes a few megabytes
+LARGEST_HEADER = (
+    2**26
+)  # bytes; as objects they take twenty times as much, and the longest here has 300 kB
+LONGEST_EMPTY = (
+    10**6
+)  # an array without entries costs nothing, and whoever numbers its rows would pay for it
 # What reading the first lines of an ``.npy`` member can raise: they are Python's notation for a dict.
 _UNREADABLE = (
     ValueError, TypeError, OverflowError, RecursionError, SyntaxError, MemoryError, tokenize.TokenError
@@ -113,10 +139,14 @@ def canonical_json(value: object) -> str:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"header or value is {check.brief(value)}; JSON should hold it ({error})") from None
+        raise ValueError(
+            f"header or value is {check.brief(value)}; JSON should hold it ({error})"
+        ) from None
 
 
-def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, compact: bool = False) -> bytes:
+def pack(
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, compact: bool = False
+) -> bytes:
     """Return the bytes of an archive, the same bytes for the same content on every machine.
 
     Parameters
@@ -143,7 +173,9 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, compa
         archive.comment = b"0" * _DIGEST_LENGTH
         text = canonical_json(dict(header))
         if len(text) > LARGEST_HEADER:
-            raise ValueError(f"header has {len(text)} bytes as JSON; it should have at most {LARGEST_HEADER}")
+            raise ValueError(
+                f"header has {len(text)} bytes as JSON; it should have at most {LARGEST_HEADER}"
+            )
         archive.writestr(_member(_HEADER, method), text)
         for name in sorted(arrays):
             archive.writestr(_member(f"{name}.npy", method), _npy(name, arrays[name]))
@@ -160,11 +192,17 @@ def _member(name: str, method: int) -> zipfile.ZipInfo:
 def check_storable(name: Any, array: NDArray[Any]) -> None:
     """Refuse what could not be read again: names of files elsewhere, objects."""
     if not isinstance(name, str) or not _MEMBER.fullmatch(f"{name}.npy"):
-        raise ValueError(f"arrays has the name {check.brief(name)}; it should be text without / \\ : and NUL")
+        raise ValueError(
+            f"arrays has the name {check.brief(name)}; it should be text without / \\ : and NUL"
+        )
     if array.dtype.kind not in _KINDS:
-        raise ValueError(f"arrays has {name!r} of dtype {array.dtype}; expected numbers, booleans or strings")
+        raise ValueError(
+            f"arrays has {name!r} of dtype {array.dtype}; expected numbers, booleans or strings"
+        )
     if _long_and_empty(array.shape):
-        raise ValueError(f"arrays has {name!r} of shape {array.shape}; without entries it should have shorter axes")
+        raise ValueError(
+            f"arrays has {name!r} of shape {array.shape}; without entries it should have shorter axes"
+        )
 
 
 def _long_and_empty(shape: tuple[int, ...]) -> bool:
@@ -197,10 +235,21 @@ def unpack(data: bytes) -> tuple[Header, Arrays]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = _members(archive)
-    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, UnicodeError, MemoryError) as error:
-        raise ValueError(f"the data is no archive of ours: {str(error) or type(error).__name__}") from error
+    except (
+        zipfile.BadZipFile,
+        RuntimeError,
+        OSError,
+        EOFError,
+        UnicodeError,
+        MemoryError,
+    ) as error:
+        raise ValueError(
+            f"the data is no archive of ours: {str(error) or type(error).__name__}"
+        ) from error
     header = _header(members.pop(_HEADER, b""))
-    return header, {name.removesuffix(".npy"): _array(name, members.pop(name)) for name in list(members)}
+    return header, {
+        name.removesuffix(".npy"): _array(name, members.pop(name)) for name in list(members)
+    }
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
@@ -209,14 +258,21 @@ def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
     names = [info.filename for info in infos]
     strange = [name for name in names if not _MEMBER.fullmatch(name)]
     if strange or len(set(names)) < len(names):
-        raise ValueError(f"the archive has a member {check.brief((strange or names)[0])}; pack writes no such member")
+        raise ValueError(
+            f"the archive has a member {check.brief((strange or names)[0])}; pack writes no such member"
+        )
     if sum(info.file_size for info in infos) > LARGEST_CONTENT:
         raise ValueError(f"the archive would unpack to more than {LARGEST_CONTENT} bytes")
     for info in infos:
         if info.filename == _HEADER and info.file_size > LARGEST_HEADER:
             raise ValueError(f"the header would unpack to more than {LARGEST_HEADER} bytes")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_BZIP2) or info.flag_bits & _ENCRYPTED:
-            raise ValueError(f"the member {info.filename!r} is encrypted or compressed in another way than by pack")
+        if (
+            info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_BZIP2)
+            or info.flag_bits & _ENCRYPTED
+        ):
+            raise ValueError(
+                f"the member {info.filename!r} is encrypted or compressed in another way than by pack"
+            )
     return {info.filename: _content(archive, info) for info in infos}
 
 
@@ -224,7 +280,9 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """What a member holds; of one that is larger than it says, not more than it says is unpacked."""
     if info.compress_type == zipfile.ZIP_STORED:
         return archive.read(info)
-    packed = copy.copy(info)  # the same member, as if it were stored: `zipfile` would unpack it whole
+    packed = copy.copy(
+        info
+    )  # the same member, as if it were stored: `zipfile` would unpack it whole
     packed.compress_type, packed.file_size = zipfile.ZIP_STORED, info.compress_size
     del packed.CRC
     unpacker = bz2.BZ2Decompressor()
@@ -241,7 +299,9 @@ def _header(member: bytes) -> Header:
         raise ValueError(f"the header is no JSON that pack would write: {error}") from error
     if not isinstance(header, dict):
         raise ValueError(f"the header is {check.brief(header)}; it should be a JSON object")
-    if canonical_json(header).encode() != member:  # a name twice, NaN, other spaces: read by others, it may say more
+    if (
+        canonical_json(header).encode() != member
+    ):  # a name twice, NaN, other spaces: read by others, it may say more
         raise ValueError("the header is not in the one form in which pack writes it")
     return header
 
@@ -253,7 +313,12 @@ def _array(name: str, member: bytes) -> NDArray[Any]:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError("it is not of version 1.0")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-        if dtype.kind not in _KINDS or dtype.itemsize == 0 or fortran or any(size < 0 for size in shape):
+        if (
+            dtype.kind not in _KINDS
+            or dtype.itemsize == 0
+            or fortran
+            or any(size < 0 for size in shape)
+        ):
             raise ValueError(f"it announces {dtype} of shape {shape}")
         body = memoryview(member)[file.tell() :]
         if len(body) != dtype.itemsize * math.prod(shape) or _long_and_empty(shape):
@@ -262,7 +327,9 @@ def _array(name: str, member: bytes) -> NDArray[Any]:
             raise ValueError(f"it announces {dtype} and has bytes that stand for none")
         return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
     except _UNREADABLE as error:
-        raise ValueError(f"the member {name!r} is no array: {' '.join(str(error).split())}") from error
+        raise ValueError(
+            f"the member {name!r} is no array: {' '.join(str(error).split())}"
+        ) from error
 
 
 def _beyond_kind(body: memoryview, dtype: np.dtype[Any]) -> bool:
@@ -277,7 +344,9 @@ def _check_digest(data: bytes) -> None:
     check.instance("data", data, bytes)
     body, digest = memoryview(data)[:-_DIGEST_LENGTH], data[-_DIGEST_LENGTH:]
     if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise ValueError("the content of the data does not match its digest (truncated, altered or foreign)")
+        raise ValueError(
+            "the content of the data does not match its digest (truncated, altered or foreign)"
+        )
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -304,7 +373,9 @@ def write_file(path: Path, data: bytes) -> None:
     partial = path.with_name(f"{_PARTIAL}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         if (path.is_char_device() or path.is_block_device()) and not path.is_symlink():
-            raise StoreError(f"cannot write {path}: it is a device")  # which the rename would put an end to
+            raise StoreError(
+                f"cannot write {path}: it is a device"
+            )  # which the rename would put an end to
         with _removed_on_failure(partial):
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
             with open(descriptor, "wb", buffering=0) as file:
@@ -330,7 +401,9 @@ def _removed_on_failure(partial: Path) -> Iterator[None]:
 
 
 def _flush_directory(directory: Path) -> None:
-    if os.name != "posix":  # elsewhere a directory cannot be opened, and a rename needs no second flush
+    if (
+        os.name != "posix"
+    ):  # elsewhere a directory cannot be opened, and a rename needs no second flush
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
@@ -404,7 +477,9 @@ class Store:
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"cannot make the directory {self.directory}: {error.strerror}") from error
+            raise StoreError(
+                f"cannot make the directory {self.directory}: {error.strerror}"
+            ) from error
         now = time.time()
         for partial in self.directory.glob(f"{_PARTIAL}*"):
             with contextlib.suppress(OSError):  # another process may remove it at the same time
@@ -420,9 +495,15 @@ class Store:
     def names(self) -> list[str]:
         """Return the names of all archives that are there, unread and in no particular order."""
         try:
-            return [name.removesuffix(".npz") for name in os.listdir(self.directory) if name.endswith(".npz")]
+            return [
+                name.removesuffix(".npz")
+                for name in os.listdir(self.directory)
+                if name.endswith(".npz")
+            ]
         except OSError as error:
-            raise StoreError(f"cannot list the directory {self.directory}: {error.strerror}") from error
+            raise StoreError(
+                f"cannot list the directory {self.directory}: {error.strerror}"
+            ) from error
 
     def has(self, name: str, header: Mapping[str, Any]) -> bool:
         """Return whether `name` is stored, complete and with this header, without reading its arrays.

@@ -36,7 +36,15 @@ from gqlib.sweeps._lost import joined
 from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
-from gqlib.sweeps.store import Arrays, DamagedFile, Header, Store, canonical_json, check_storable, write_file
+from gqlib.sweeps.store import (
+    Arrays,
+    DamagedFile,
+    Header,
+    Store,
+    canonical_json,
+    check_storable,
+    write_file,
+)
 from gqlib.sweeps.workers import Failure, computed
 
 __all__ = ["Experiment", "Progress", "Task", "run_sweep"]
@@ -49,7 +57,9 @@ MOST_VALUES = 6  # of a field, in a notebook
 MOST_WORKERS = 1024  # beyond any machine; more is a slip
 _NAME = re.compile(r"([0-9a-f]{24})-([0-9]{6})-([1-9][0-9]{0,6})")  # of a task in the store
 
-Index = dict[str, list[tuple[int, int]]]  # digest of what runs have in common: first run and number of each block
+Index = dict[
+    str, list[tuple[int, int]]
+]  # digest of what runs have in common: first run and number of each block
 
 
 @dataclass(frozen=True)
@@ -104,7 +114,9 @@ class Task:
     @cached_property
     def digest(self) -> str:
         """What all runs of the setting have in common, as the beginning of their names in the store."""
-        common = {key: value for key, value in self.header.items() if key not in ("first_run", "runs")}
+        common = {
+            key: value for key, value in self.header.items() if key not in ("first_run", "runs")
+        }
         return hashlib.sha256(canonical_json(common).encode()).hexdigest()[:24]
 
     @cached_property
@@ -116,7 +128,9 @@ class Task:
         """Return the task for other runs of the same setting."""
         other = dataclasses.replace(self, first_run=first_run, runs=runs)
         # What both have in common is computed once: a store may hold a hundred blocks of a setting.
-        vars(other).update(digest=self.digest, header=self.header | {"first_run": first_run, "runs": runs})
+        vars(other).update(
+            digest=self.digest, header=self.header | {"first_run": first_run, "runs": runs}
+        )
         return other
 
     @property
@@ -136,10 +150,15 @@ class Task:
         except check.Diverged:
             if self.runs == 1:
                 return {"diverged": np.array([True])}
-            alone = [self._block(run, 1).compute() for run in range(self.first_run, self.first_run + self.runs)]
+            alone = [
+                self._block(run, 1).compute()
+                for run in range(self.first_run, self.first_run + self.runs)
+            ]
             return joined(alone)
         if not isinstance(result, Mapping) or not result:
-            raise SweepError(f"{self.function} returned {check.brief(result)}; expected arrays by name, in a dict")
+            raise SweepError(
+                f"{self.function} returned {check.brief(result)}; expected arrays by name, in a dict"
+            )
         arrays = {name: _array_of(self.function, name, value) for name, value in result.items()}
         for name, array in arrays.items():
             if array.ndim == 0 or len(array) != self.runs:
@@ -207,7 +226,9 @@ class Experiment:
     def __post_init__(self) -> None:
         """Check the numbers, and that no setting occurs twice."""
         object.__setattr__(self, "runs", check.integer("runs", self.runs, low=1, high=MOST_RUNS))
-        object.__setattr__(self, "runs_per_task", check.integer("runs_per_task", self.runs_per_task, low=1))
+        object.__setattr__(
+            self, "runs_per_task", check.integer("runs_per_task", self.runs_per_task, low=1)
+        )
         object.__setattr__(self, "seed", check.integer("seed", self.seed, low=0))
         for name in ("function", "summary", "finish", "report"):
             if callable(value := getattr(self, name)):
@@ -216,9 +237,15 @@ class Experiment:
         for name in ("name", "title", "function", "version", "summary", "finish", "report"):
             check.instance(name, getattr(self, name), str)
         if self.name.startswith(".") or set(self.name) & set("/\\\0"):
-            raise ValueError(f"name is {check.brief(self.name)}; it should do as the name of a file")
-        if not isinstance(self.settings, tuple) or not all(hasattr(setting, "key") for setting in self.settings):
-            raise ValueError(f"settings is {check.brief(self.settings)}; it should be a tuple of settings")
+            raise ValueError(
+                f"name is {check.brief(self.name)}; it should do as the name of a file"
+            )
+        if not isinstance(self.settings, tuple) or not all(
+            hasattr(setting, "key") for setting in self.settings
+        ):
+            raise ValueError(
+                f"settings is {check.brief(self.settings)}; it should be a tuple of settings"
+            )
         keys = [setting.key for setting in self.settings]
         if not keys or len(set(keys)) < len(keys):
             raise ValueError(
@@ -235,7 +262,9 @@ class Experiment:
         values: dict[str, dict[str, None]] = {}
         for setting in self.settings:
             for name, value in plain(setting).items():
-                values.setdefault(name, {})[f"{value:g}" if isinstance(value, float) else str(value)] = None
+                values.setdefault(name, {})[
+                    f"{value:g}" if isinstance(value, float) else str(value)
+                ] = None
         rows: list[tuple[str, object]] = [("title", self.title), ("settings", len(self.settings))]
         rows += [("runs of each", self.runs), ("seed", self.seed), ("runner", self.function)]
         for name, found in values.items():
@@ -257,7 +286,9 @@ class Experiment:
         for name, options in values.items():
             if isinstance(options, str) or not isinstance(options, Sequence) or not len(options):
                 raise ValueError(f"{name} is {check.brief(options)}; it should be a list of values")
-            settings = [_replaced(setting, name, value) for setting in settings for value in options]
+            settings = [
+                _replaced(setting, name, value) for setting in settings for value in options
+            ]
         settings = tuple({setting.key: setting for setting in settings}.values())
         changed = dataclasses.replace(self, settings=settings)
         if not self.finish or len(settings) == len(self.settings):
@@ -267,7 +298,9 @@ class Experiment:
     def tasks_of(self, setting: Setting) -> list[Task]:
         """Return the tasks of one setting, in the order of their runs."""
         if not any(type(setting) is type(own) and setting.key == own.key for own in self.settings):
-            raise ValueError(f"setting is {check.brief(setting)}; it should be one of the settings of {self.name!r}")
+            raise ValueError(
+                f"setting is {check.brief(setting)}; it should be one of the settings of {self.name!r}"
+            )
         whole = self._whole(setting)
         return [whole._block(*cut) for cut in _cuts(0, self.runs, self.runs_per_task)]
 
@@ -277,7 +310,9 @@ class Experiment:
 
     def tasks(self) -> list[Task]:
         """Return all tasks: block by block over all settings, so that every setting soon has some runs."""
-        return [task for block in zip(*map(self.tasks_of, self.settings), strict=True) for task in block]
+        return [
+            task for block in zip(*map(self.tasks_of, self.settings), strict=True) for task in block
+        ]
 
 
 def _array_of(function: str, name: Any, value: Any) -> NDArray[Any]:
@@ -294,8 +329,14 @@ def _replaced(setting: Setting, name: str, value: Any) -> Setting:
     """A setting with another value of one field; whole numbers will do for others."""
     known = [field.name for field in dataclasses.fields(setting) if field.init]
     if name not in known:
-        raise ValueError(f"{name} is no field of {type(setting).__name__}; it should be one of {', '.join(known)}")
-    if isinstance(getattr(setting, name), float) and isinstance(value, int) and not isinstance(value, bool):
+        raise ValueError(
+            f"{name} is no field of {type(setting).__name__}; it should be one of {', '.join(known)}"
+        )
+    if (
+        isinstance(getattr(setting, name), float)
+        and isinstance(value, int)
+        and not isinstance(value, bool)
+    ):
         value = float(value)
     return dataclasses.replace(setting, **{name: value})
 
@@ -329,7 +370,9 @@ class Cover:
     damaged: list[DamagedFile]
 
 
-def cover(experiment: Experiment, setting: Setting, index: Index, read: Callable[[Task], Any]) -> Cover:
+def cover(
+    experiment: Experiment, setting: Setting, index: Index, read: Callable[[Task], Any]
+) -> Cover:
     """Find all runs of a setting in as few blocks as possible, whatever their sizes and under either edition's names.
 
     `read` returns what is kept of a block, something false if it is gone, or raises DamagedFile: then another one that
@@ -337,10 +380,16 @@ def cover(experiment: Experiment, setting: Setting, index: Index, read: Callable
     """
     whole = experiment._whole(setting)
     kinds = [whole] if whole.former is None else [whole, whole.former]
-    blocks = [(which, *block) for which, kind in enumerate(kinds) for block in index.get(kind.digest, ())]
+    blocks = [
+        (which, *block) for which, kind in enumerate(kinds) for block in index.get(kind.digest, ())
+    ]
     # The last of these is the next.
-    waiting = sorted(((first, first + count, which) for which, first, count in blocks), reverse=True)
-    at_hand: list[tuple[int, int, int]] = []  # those that begin early enough; the one that reaches furthest comes first
+    waiting = sorted(
+        ((first, first + count, which) for which, first, count in blocks), reverse=True
+    )
+    at_hand: list[
+        tuple[int, int, int]
+    ] = []  # those that begin early enough; the one that reaches furthest comes first
     result, run = Cover([], [], []), 0
     while run < experiment.runs:
         while waiting and waiting[-1][0] <= run:
@@ -456,7 +505,10 @@ def run_sweep(
     results = computed(missing, workers, dask)
     failed: dict[int, Failure] = {}
     estimate = estimating(len(missing), max(4, 2 * workers), say)
-    with showing(experiment.name, total - left, total, progress) as advance, contextlib.closing(results):
+    with (
+        showing(experiment.name, total - left, total, progress) as advance,
+        contextlib.closing(results),
+    ):
         for index, outcome in results:
             if isinstance(outcome, Failure):
                 failed[index] = outcome
@@ -470,7 +522,9 @@ def run_sweep(
 
 def _check_dask(dask: Any) -> None:
     address = isinstance(dask, str) and re.fullmatch(r"local|\w+://[^\s/]+.*", dask)
-    running = not isinstance(dask, type) and (hasattr(dask, "submit") or hasattr(dask, "scheduler_address"))
+    running = not isinstance(dask, type) and (
+        hasattr(dask, "submit") or hasattr(dask, "scheduler_address")
+    )
     if not (dask is None or address or running):
         wanted = "an address such as tcp://host:port, 'local', or a client or cluster of Dask"
         raise ValueError(f"dask is {check.brief(dask)}; it should be {wanted}")
@@ -482,17 +536,25 @@ def _check_importable(experiment: Experiment, *, elsewhere: bool) -> None:
     for name in sorted({experiment.function, *own}):
         module = name.partition(":")[0]
         if module == "__main__" and elsewhere:
-            raise SweepError(f"workers cannot import {name!r} from a notebook or a prompt: put it into a module")
+            raise SweepError(
+                f"workers cannot import {name!r} from a notebook or a prompt: put it into a module"
+            )
         if getattr(getattr(sys.modules.get(module), "__spec__", None), "_initializing", False):
             below = 'if __name__ == "__main__":'
-            raise SweepError(f"{module} would run its sweep whenever a worker imports it: put the call below {below}")
+            raise SweepError(
+                f"{module} would run its sweep whenever a worker imports it: put the call below {below}"
+            )
 
 
-def _tell(failed: Mapping[int, Failure], tried: Sequence[Task], store: Store, settings: Sequence[Any]) -> None:
+def _tell(
+    failed: Mapping[int, Failure], tried: Sequence[Task], store: Store, settings: Sequence[Any]
+) -> None:
     """Write down what failed, with its traceback, and say so; what succeeded is stored, and a resume tries the rest."""
     if not failed:
         return
-    alike: dict[tuple[str, str], list[Task]] = defaultdict(list)  # a setting that fails the same way in all runs is one
+    alike: dict[tuple[str, str], list[Task]] = defaultdict(
+        list
+    )  # a setting that fails the same way in all runs is one
     for index, failure in sorted(failed.items()):
         alike[tried[index].digest, failure.error].append(tried[index])
     places = [f"{_which(tasks)} of {_apart(tasks[0].setting, settings)}: {error}"
@@ -501,7 +563,9 @@ def _tell(failed: Mapping[int, Failure], tried: Sequence[Task], store: Store, se
     texts = [f"{_which([tried[index]])} of {tried[index].setting}:\n{failure.error}\n{failure.traceback}"
              for index, failure in sorted(failed.items())]  # fmt: skip
     write_file(report, "\n".join(texts).encode(errors="backslashreplace"))
-    shown = "; ".join(places) + (f"; and {len(alike) - MOST_SHOWN} more" if len(alike) > MOST_SHOWN else "")
+    shown = "; ".join(places) + (
+        f"; and {len(alike) - MOST_SHOWN} more" if len(alike) > MOST_SHOWN else ""
+    )
     raise SweepError(
         f"{len(failed)} of {len(tried)} tasks failed, the others are stored: {shown}. "
         f"Tracebacks are in {report}; the same sweep tries them again"
@@ -543,7 +607,9 @@ def _missing(experiment: Experiment, store: Store) -> tuple[list[Task], int, lis
     damaged: list[Path] = []
     found = old = 0
     for setting in experiment.settings:
-        covered = cover(experiment, setting, index, lambda block: store.has(block.name, block.header))
+        covered = cover(
+            experiment, setting, index, lambda block: store.has(block.name, block.header)
+        )
         found += len(covered.found)
         old += sum(block.function != experiment.function for block, *_ in covered.found)
         for error in covered.damaged:
@@ -553,5 +619,12 @@ def _missing(experiment: Experiment, store: Store) -> tuple[list[Task], int, lis
         cuts = (cut for gap in covered.missing for cut in _cuts(*gap, experiment.runs_per_task))
         missing += [whole._block(*cut) for cut in cuts]
     if old:
-        logger.warning("%s: %d tasks are read under the names of an earlier edition", store.directory, old)
-    return sorted(missing, key=lambda task: task.first_run // experiment.runs_per_task), found, damaged, old
+        logger.warning(
+            "%s: %d tasks are read under the names of an earlier edition", store.directory, old
+        )
+    return (
+        sorted(missing, key=lambda task: task.first_run // experiment.runs_per_task),
+        found,
+        damaged,
+        old,
+    )

@@ -39,7 +39,9 @@ _AT_CLUSTER = 1000  # tasks that a cluster has at a time: enough for its workers
 _ASK_EVERY = 0.02  # seconds between looks at the tasks of a cluster; their states are known here
 _FETCH = 10.0  # seconds that a result may take from a worker of a cluster; with every attempt it gets as many more
 _GONE = 60.0  # seconds without a worker after which a cluster of one's own is given up
-_LOOK_EVERY = 1.0  # seconds between a worker's checks on its parent, and those on a cluster's workers
+_LOOK_EVERY = (
+    1.0  # seconds between a worker's checks on its parent, and those on a cluster's workers
+)
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,9 @@ def _by_cluster(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
                 yield index, Failure(_DIED, "") if outcome is None else outcome
 
 
-def _at_cluster(client: Any, tasks: Mapping[int, Work], own: bool) -> Iterator[tuple[int, Arrays | Failure | None]]:
+def _at_cluster(
+    client: Any, tasks: Mapping[int, Work], own: bool
+) -> Iterator[tuple[int, Arrays | Failure | None]]:
     """Results of a cluster as they are ready; None for a task whose workers died, one after the other.
 
     Dask's `as_completed` is not used: if a result is lost with its worker on the way here, it never ends.
@@ -170,14 +174,18 @@ def _at_cluster(client: Any, tasks: Mapping[int, Work], own: bool) -> Iterator[t
             running[client.submit(_outcome_elsewhere, *call, pure=False)] = call[0]
         if not running:
             return
-        ended = [future for future in running if future.status in ("finished", "error", "cancelled")]
+        ended = [
+            future for future in running if future.status in ("finished", "error", "cancelled")
+        ]
         if not ended:
             watch.look()
             time.sleep(_ASK_EVERY)
         for future in ended:
             watch.look()
             tried[future] += 1
-            with contextlib.suppress(TimeoutError):  # lost with its worker: it is computed anew, and ends again
+            with contextlib.suppress(
+                TimeoutError
+            ):  # lost with its worker: it is computed anew, and ends again
                 outcome = _fetched(client, future, min(_FETCH * tried[future], _GONE))
                 yield running.pop(future), outcome
 
@@ -201,9 +209,14 @@ class _Watch:
             self.missed = None
         elif self.missed is None:
             self.missed = now
-            logger.warning("the Dask cluster at %s has no worker; waiting for one", self.client.scheduler.address)
+            logger.warning(
+                "the Dask cluster at %s has no worker; waiting for one",
+                self.client.scheduler.address,
+            )
         elif self.own and now > self.missed + _GONE:
-            raise SweepError(f"the local Dask cluster has had no worker for {_GONE:g} seconds: they died too often")
+            raise SweepError(
+                f"the local Dask cluster has had no worker for {_GONE:g} seconds: they died too often"
+            )
 
 
 def _fetched(client: Any, future: Any, timeout: float) -> Arrays | Failure | None:
@@ -219,7 +232,9 @@ def _fetched(client: Any, future: Any, timeout: float) -> Arrays | Failure | Non
     return outcome
 
 
-def _outcome(index: int, task: Work, caught: tuple[type[BaseException], ...]) -> tuple[int, Arrays | Failure]:
+def _outcome(
+    index: int, task: Work, caught: tuple[type[BaseException], ...]
+) -> tuple[int, Arrays | Failure]:
     """Return a failure as if it were a result: raised in a worker, it would overtake results that are ready."""
     try:
         return index, task.compute()
@@ -292,7 +307,9 @@ def _client(workers: int, dask: Any) -> Iterator[Any]:
         from dask import config
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise SweepError("a Dask cluster needs the package distributed: install gqlib[cluster]") from error
+        raise SweepError(
+            "a Dask cluster needs the package distributed: install gqlib[cluster]"
+        ) from error
     if isinstance(dask, Client):
         yield dask
         return
@@ -303,7 +320,10 @@ def _client(workers: int, dask: Any) -> Iterator[Any]:
             with _interrupts_held():
                 # Dask has no passwords: nothing but this machine can connect, to the dashboard neither.
                 cluster = LocalCluster(
-                    n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
                 )
             dask = opened.enter_context(cluster)
         try:

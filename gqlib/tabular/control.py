@@ -30,7 +30,10 @@ def epsilon_greedy(row: Array, epsilon: float) -> Array:
     >>> epsilon_greedy(np.array([0.0, 1.0]), 0.1).round(4).tolist()
     [0.05, 0.95]
     """
-    row, epsilon = check.array("row", row, (None,), largest=np.inf), check.scalar("epsilon", epsilon, low=0.0, high=1.0)
+    row, epsilon = (
+        check.array("row", row, (None,), largest=np.inf),
+        check.scalar("epsilon", epsilon, low=0.0, high=1.0),
+    )
     probabilities = np.full(len(row), epsilon / len(row))
     probabilities[int(np.argmax(row))] += 1.0 - epsilon
     return probabilities
@@ -38,7 +41,9 @@ def epsilon_greedy(row: Array, epsilon: float) -> Array:
 
 def _expected(probabilities: Array, row: Array) -> float:
     total = 0.0
-    for p, value in zip(probabilities, row, strict=True):  # in this order, so that the compiled twin rounds identically
+    for p, value in zip(
+        probabilities, row, strict=True
+    ):  # in this order, so that the compiled twin rounds identically
         total += p * value
     return total
 
@@ -50,13 +55,18 @@ class _World:
         check.instance("task", task, TabularTask)
         self.begin = np.cumsum(task.start)
         self.moves = np.cumsum(task.mdp.transitions, axis=2)
-        self.epsilon, self._draw = check.scalar("epsilon", epsilon, low=0.0, high=1.0), check.function("draw", draw)
+        self.epsilon, self._draw = (
+            check.scalar("epsilon", epsilon, low=0.0, high=1.0),
+            check.function("draw", draw),
+        )
 
     def draw(self) -> float:
         try:
             drawn = self._draw()
         except TypeError as error:
-            raise ValueError(f"draw is {self._draw!r}; it should be a function without arguments: {error}") from error
+            raise ValueError(
+                f"draw is {self._draw!r}; it should be a function without arguments: {error}"
+            ) from error
         return check.scalar("draw", drawn, low=0.0, high=1.0, open_high=True)
 
     def start(self) -> int:
@@ -67,12 +77,16 @@ class _World:
             return int(self.draw() * len(row))
         return int(np.argmax(row))
 
-    def advance(self, table: Array, state: int, action: int, sigma: float) -> tuple[int, int, float, float]:
+    def advance(
+        self, table: Array, state: int, action: int, sigma: float
+    ) -> tuple[int, int, float, float]:
         """The next state and action, what the error bootstraps from, and the probability of the action."""
         row = self.moves[state, action]
         new = int(np.searchsorted(row, self.draw() * row[-1], side="right"))
         probabilities, choice = epsilon_greedy(table[new], self.epsilon), self.act(table[new])
-        bootstrap = sigma * table[new, choice] + (1.0 - sigma) * _expected(probabilities, table[new])
+        bootstrap = sigma * table[new, choice] + (1.0 - sigma) * _expected(
+            probabilities, table[new]
+        )
         return new, choice, bootstrap, probabilities[choice]
 
 
@@ -106,7 +120,11 @@ def n_step_q_sigma_control(
     """
     world = _World(task, epsilon, draw)
     sigmas, alpha = check.array("sigma", sigma, (None,)), step_size(alpha)
-    n, limit, mdp = check.integer("n", n, low=1), check.integer("max_steps", max_steps, low=1), task.mdp
+    n, limit, mdp = (
+        check.integer("n", n, low=1),
+        check.integer("max_steps", max_steps, low=1),
+        task.mdp,
+    )
     table, returns = np.zeros(mdp.rewards.shape), np.zeros(len(sigmas))
     for episode, s in enumerate(sigmas):
         states = [world.start()]
@@ -159,7 +177,10 @@ def q_sigma_lambda_control(
     """
     world = _World(task, epsilon, draw)
     sigmas, alpha = check.array("sigma", sigma, (None,)), step_size(alpha)
-    lam, limit = check.scalar("lam", lam, low=0.0, high=1.0), check.integer("max_steps", max_steps, low=1)
+    lam, limit = (
+        check.scalar("lam", lam, low=0.0, high=1.0),
+        check.integer("max_steps", max_steps, low=1),
+    )
     mdp = task.mdp
     table, returns = np.zeros(mdp.rewards.shape), np.zeros(len(sigmas))
     for episode, s in enumerate(sigmas):

@@ -127,7 +127,11 @@ def n_step_q_sigma(
     """
     check.flag("correct_bootstrap", correct_bootstrap)
     table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
-    n, sigma, target_policy = check.integer("n", n, low=1), check.scalar("sigma", sigma), policy_for("pi", pi, table)
+    n, sigma, target_policy = (
+        check.integer("n", n, low=1),
+        check.scalar("sigma", sigma),
+        policy_for("pi", pi, table),
+    )
     length, records = len(episode), _Records(episode, target_policy)
     weights = _ratios(episode, target_policy, mu, sigma)
     for h, t in _times(length, n):
@@ -152,6 +156,10 @@ def _ratios(episode: Episode, pi: Array, mu: ArrayLike | None, sigma: float) -> 
     taken = behaviour[episode.states, episode.actions]
     steps = slice(0, len(episode) + (not episode.ended))
     if (taken[steps] <= 0).any():
-        raise ValueError("mu gives probability 0 to an action of the episode; it should be the policy that acted")
-    ratio = np.divide(pi[episode.states, episode.actions], taken, out=np.ones_like(taken), where=taken > 0)
+        raise ValueError(
+            "mu gives probability 0 to an action of the episode; it should be the policy that acted"
+        )
+    ratio = np.divide(
+        pi[episode.states, episode.actions], taken, out=np.ones_like(taken), where=taken > 0
+    )
     return np.asarray(sigma * ratio + 1.0 - sigma)

@@ -38,7 +38,9 @@ def sarsa(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) -> Arra
     return table
 
 
-def expected_sarsa(q: ArrayLike, episode: Episode, pi: ArrayLike, *, gamma: float, alpha: float) -> Array:
+def expected_sarsa(
+    q: ArrayLike, episode: Episode, pi: ArrayLike, *, gamma: float, alpha: float
+) -> Array:
     """One-step Expected Sarsa for the target policy π; A_{t+1} is not used.
 
     Examples

@@ -24,7 +24,13 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.mdp import FiniteMDP, leaves_surely
 
-__all__ = ["contraction_limit", "mixed_fixed_point", "mixed_operator", "mixture_policy", "policy_distance"]
+__all__ = [
+    "contraction_limit",
+    "mixed_fixed_point",
+    "mixed_operator",
+    "mixture_policy",
+    "policy_distance",
+]
 
 
 def mixture_policy(pi: ArrayLike, mu: ArrayLike, sigma: float) -> Array:
@@ -37,7 +43,9 @@ def mixture_policy(pi: ArrayLike, mu: ArrayLike, sigma: float) -> Array:
     """
     target = check.distributions("pi", pi, (None, None))
     behaviour = check.distributions("mu", mu, target.shape)
-    return np.asarray(target + check.scalar("sigma", sigma, low=0.0, high=1.0) * (behaviour - target))
+    return np.asarray(
+        target + check.scalar("sigma", sigma, low=0.0, high=1.0) * (behaviour - target)
+    )
 
 
 def policy_distance(pi: ArrayLike, mu: ArrayLike) -> float:
@@ -68,9 +76,13 @@ def mixed_operator(
     """
     check.instance("mdp", mdp, FiniteMDP)
     sigma, lam = check.scalar("sigma", sigma), check.scalar("lam", lam, low=0.0, high=1.0)
-    target, behaviour = (mdp.surviving_pair_chain(mdp.policy(p, name)) for p, name in ((pi, "pi"), (mu, "mu")))
+    target, behaviour = (
+        mdp.surviving_pair_chain(mdp.policy(p, name)) for p, name in ((pi, "pi"), (mu, "mu"))
+    )
     if mdp.gamma * lam == 1.0 and not leaves_surely(behaviour):
-        raise ValueError("lam is 1.0 with gamma 1.0; mu does not end episodes surely, so lam·gamma should be below 1")
+        raise ValueError(
+            "lam is 1.0 with gamma 1.0; mu does not end episodes surely, so lam·gamma should be below 1"
+        )
     rewards = np.where(mdp.is_terminal[:, None], 0.0, mdp.rewards).ravel()
     following = mdp.gamma * ((1.0 - sigma) * target + (sigma - lam) * behaviour)
     resolvent = np.eye(len(rewards)) - mdp.gamma * lam * behaviour

@@ -42,7 +42,9 @@ def _decay(lam: float) -> float:
     return check.scalar("lam", lam, low=0.0, high=1.0)
 
 
-def sarsa_lambda(q: ArrayLike, episode: Episode, *, lam: float, gamma: float, alpha: float) -> Array:
+def sarsa_lambda(
+    q: ArrayLike, episode: Episode, *, lam: float, gamma: float, alpha: float
+) -> Array:
     """Sarsa(λ) with accumulating traces along an episode.
 
     Examples
@@ -61,7 +63,9 @@ def sarsa_lambda(q: ArrayLike, episode: Episode, *, lam: float, gamma: float, al
     return table
 
 
-def q_pi_lambda(q: ArrayLike, episode: Episode, pi: ArrayLike, *, lam: float, gamma: float, alpha: float) -> Array:
+def q_pi_lambda(
+    q: ArrayLike, episode: Episode, pi: ArrayLike, *, lam: float, gamma: float, alpha: float
+) -> Array:
     """Q^π(λ) of Harutyunyan et al. (2016): expected errors, full traces and no ratio.
 
     Examples
@@ -82,7 +86,14 @@ def q_pi_lambda(q: ArrayLike, episode: Episode, pi: ArrayLike, *, lam: float, ga
 
 
 def q_sigma_lambda(
-    q: ArrayLike, episode: Episode, pi: ArrayLike, *, sigma: float, lam: float, gamma: float, alpha: float
+    q: ArrayLike,
+    episode: Episode,
+    pi: ArrayLike,
+    *,
+    sigma: float,
+    lam: float,
+    gamma: float,
+    alpha: float,
 ) -> Array:
     """Tabular Q(σ, λ), Eqs. (6)–(7), with Q_t on the right of (7). Any finite σ is allowed.
 
@@ -106,7 +117,9 @@ def q_sigma_lambda(
     return table
 
 
-def td_errors(q: ArrayLike, episode: Episode, pi: ArrayLike, *, sigma: float, gamma: float) -> Array:
+def td_errors(
+    q: ArrayLike, episode: Episode, pi: ArrayLike, *, sigma: float, gamma: float
+) -> Array:
     """δ^{π,σ}_t of Eq. (5) for every step of an episode, all from the same table, (T,).
 
     Examples
@@ -166,7 +179,14 @@ def lambda_return(q: ArrayLike, episode: Episode, t: int, *, lam: float, gamma: 
 
 
 def q_sigma_lambda_offline(
-    q: ArrayLike, episode: Episode, pi: ArrayLike, *, sigma: float, lam: float, gamma: float, alpha: float
+    q: ArrayLike,
+    episode: Episode,
+    pi: ArrayLike,
+    *,
+    sigma: float,
+    lam: float,
+    gamma: float,
+    alpha: float,
 ) -> Array:
     """Q(σ, λ) that changes the table only after the episode: q + α Σ_t δ_t e_t with every δ_t from the same q.
 
