@@ -108,7 +108,7 @@ lab: $(STAMP) ## open the chapters as notebooks in JupyterLab, to read, change a
 	JUPYTER_CONFIG_PATH="$(CURDIR)/lab/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab/00_index.ipynb \
 	  --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 
-notebooks: $(STAMP) ## execute the chapters whose text or library changed (all with ALL=1)
+notebooks: $(STAMP) ## execute the chapters whose code or data changed, and move changed prose into records (all with ALL=1)
 	$(BIN)/python book/refresh.py --jobs $(JOBS) $(if $(ALL),--all,)
 
 pictures: book ## take the pictures of this edition that stand beside those of the first (needs Chromium)
