@@ -103,7 +103,7 @@ proofs: ## let Coq check the machine-checked core (OPTIONAL=1: no fault where Co
 	@$(PYTHON) proofs/check.py $(if $(OPTIONAL),--optional,)
 
 # Copies that JupyterLab can show, in lab/; they are the reader's, and `make clean` leaves them alone.
-lab: $(STAMP) ## open the chapters as notebooks in JupyterLab, to read, change and run
+lab: book ## open the chapters as notebooks in JupyterLab, to read, change and run
 	@$(BIN)/python book/lab.py
 	JUPYTER_CONFIG_PATH="$(CURDIR)/lab/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab/00_index.ipynb \
 	  --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
