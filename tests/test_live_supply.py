@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -190,7 +191,7 @@ def test_node_sees_the_files_it_is_given_and_no_settings(tmp_path, monkeypatch, 
         "one.mjs": script.encode(),
         "node_modules/two/index.js": b"module.exports = process.argv[2]",
     }
-    assert supply.node(files, "one.mjs", "!") == {"made": b"node_modules,one.mjs,out!"}
+    assert supply.node(files, "one.mjs", "!") == {"made": b"node_modules,one.mjs,out,package.json!"}
     assert not marker.exists()
     with pytest.raises(supply.Unavailable, match="ERR_MODULE_NOT_FOUND"):
         supply.node({"one.mjs": script.encode()}, "one.mjs")
@@ -260,14 +261,26 @@ def test_a_carrier_with_another_hash_is_refused(cache, tmp_path, monkeypatch):
 
 
 @needs_node
-def test_what_the_real_cache_has_bundles_and_compiles(monkeypatch):
-    """With nothing but verified files, in new folders: the editor, and a wheel by Pyodide."""
+def test_what_the_real_cache_has_bundles_and_compiles(tmp_path, monkeypatch, marker):
+    """The editor, and a wheel by Pyodide: from verified files alone, whatever lies in folders above."""
     absent = lambda *_: pytest.skip("the cache of make live is not filled")  # noqa: E731
     obtain = supply.obtain
     monkeypatch.setattr(supply, "obtain", lambda digests, _: obtain(digests, absent))
     npm, _, wheels = pack.fetched()
-    assert b"codemirror" in pack.bundle(npm).lower()
+    bundled = pack.bundle(npm)
+    assert b"cm-editor" in bundled
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    settings = {
+        "package.json": {"browser": {"@codemirror/view": "./evil.js"}},
+        "tsconfig.json": {"compilerOptions": {"paths": {"@codemirror/view": ["./evil.js"]}}},
+    }
+    for name, content in settings.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    for name in ("evil.js", "node_modules/ws/index.js", "node_modules/bufferutil/index.js"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(EVIL.format(str(marker)))
+    assert pack.bundle(npm) == bundled
     name = next(name for name in wheels if name.startswith("cycler"))
     made = pack.compiled(npm, {name: wheels[name]})
-    inside = zipfile.ZipFile(io.BytesIO(made[name])).namelist()
-    assert "cycler/__init__.pyc" in inside
+    assert "cycler/__init__.pyc" in zipfile.ZipFile(io.BytesIO(made[name])).namelist()
+    assert not marker.exists()

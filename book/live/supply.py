@@ -91,7 +91,8 @@ def node(files: dict[str, bytes], *command: str) -> dict[str, bytes]:
     """
     with tempfile.TemporaryDirectory() as fresh:
         place = Path(fresh)
-        for name, data in files.items():
+        # With a package.json of its own, one in a folder above cannot say what its imports mean.
+        for name, data in {"package.json": b'{"browser": {}}', **files}.items():
             path = place / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
