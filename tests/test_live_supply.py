@@ -262,7 +262,7 @@ def test_a_carrier_with_another_hash_is_refused(cache, tmp_path, monkeypatch):
 
 @needs_node
 def test_what_the_real_cache_has_bundles_and_compiles(tmp_path, monkeypatch, marker):
-    """The editor, and a wheel by Pyodide: from verified files alone, whatever lies in folders above."""
+    """The editor, and a wheel by Pyodide, from verified files: nothing from folders above."""
     absent = lambda *_: pytest.skip("the cache of make live is not filled")  # noqa: E731
     obtain = supply.obtain
     monkeypatch.setattr(supply, "obtain", lambda digests, _: obtain(digests, absent))
