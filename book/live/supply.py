@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
+import importlib.machinery
 import io
 import json
 import os
@@ -169,7 +169,9 @@ def from_carrier(names: list[str], place: Path) -> Iterator[str]:
     Nothing of it is installed, so the Python that it is for need not be this one.
     """
     print(f"taking {len(names)} wheels out of {CARRIER} (106 MB, once) ...", flush=True)
-    pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else ["pip"]
+    # importlib.util would ask a finder of setuptools, which then changes what distutils is.
+    here = importlib.machinery.PathFinder.find_spec("pip")
+    pip = [sys.executable, "-m", "pip"] if here else ["pip"]
     wanted = place / "carrier.txt"
     wanted.write_text(f"{CARRIER} --hash={CARRIER_HASH}\n", encoding="utf-8")
     command = [
