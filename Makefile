@@ -38,7 +38,7 @@ book: $(STAMP) ## build the HTML book and say where it is
 	$(BIN)/jupyter-book build book -W --keep-going -n --quiet
 	@echo "The book is at $(CURDIR)/_build/html/index.html"
 
-live: book ## let the book's cells be changed and run in its pages (once 110 MB from the Python index and npm; GQ_LIVE_CACHE, GQ_LIVE_FROM)
+live: book ## let the book's cells be changed and run in its pages (once 120 MB from the Python index and npm; GQ_LIVE_CACHE, GQ_LIVE_FROM)
 	@$(BIN)/python book/live/pack.py
 
 test-live: live ## run every chapter in Chromium, and one in Firefox, and compare what they print with the records (an hour)

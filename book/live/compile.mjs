@@ -1,12 +1,9 @@
 // Compile the Python files of wheels for the Python that the pages have: nothing else can, and a page would do it anew at
-// every start. Called by pack.py: node compile.mjs PYODIDE OUT WHEEL...; each wheel becomes a zip file of its name in OUT,
-// with .pyc files in the place of those .py files that could be compiled.
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
-import { pathToFileURL } from "node:url";
+// every start. Called by pack.py, in a folder with npm's packages: node compile.mjs WHEEL...; each wheel becomes a zip file
+// of its name in the folder out, with .pyc files in the place of those .py files that could be compiled.
+import { readFileSync, writeFileSync } from "node:fs";
+import { loadPyodide } from "./node_modules/pyodide/pyodide.mjs";
 
-const [, , pyodide, out, ...wheels] = process.argv;
-const { loadPyodide } = await import(pathToFileURL(join(pyodide, "pyodide.mjs")).href);
 const python = await loadPyodide({ checkAPIVersion: false });
 const compiled = python.runPython(`
 import importlib.util, io, marshal, warnings, zipfile
@@ -29,8 +26,6 @@ def compiled(data):
 warnings.simplefilter("ignore")
 compiled
 `);
-for (const wheel of wheels) {
-  const place = join(out, basename(wheel));
-  writeFileSync(`${place}.part`, compiled(new Uint8Array(readFileSync(wheel))).toJs());
-  renameSync(`${place}.part`, place);
+for (const wheel of process.argv.slice(2)) {
+  writeFileSync(`out/${wheel}`, compiled(new Uint8Array(readFileSync(wheel))).toJs());
 }

