@@ -106,13 +106,13 @@ HTML = {
     "table-background": "<table background='ASK'><tr><td background='ASK'>x</td></tr></table>",
     "shadow": "<div><template shadowrootmode='open'><img src='ASK'></template></div>",
     "link-blank": "<a href='ASK' target='_blank'>x</a>",
-    "link-download": "<a href='ASK' download>x</a>",
     "form-blank": "<form action='ASK' target='_blank'><button>x</button></form>",
     "form-post": "<form action='ASK' method='post' target='_blank'><input type='submit'></form>",
 }  # fmt: skip
 
 # The same, of what would take the page away: each is tried by itself, after the others.
 LEAVING_HTML = {
+    "link-download": "<a href='ASK' download>x</a>",
     "base": "<base href='ASK/'><img src='x'>",
     "link-ping": "<a href='#' ping='ASK'>x</a>",
     "link": "<a href='ASK'>x</a>",

@@ -857,9 +857,13 @@ BROWSERS = [
 @pytest.fixture
 def tab(request):
     """A tab of the browser that the parameter names."""
-    if request.param == "chromium":
-        return Chrome(request.getfixturevalue("context"))
-    return request.getfixturevalue("firefox")()
+    if request.param == "firefox":
+        yield request.getfixturevalue("firefox")()
+        return
+    context = request.getfixturevalue("chromium").new_context(viewport=DESK)
+    context.set_default_timeout(PATIENCE)
+    yield Chrome(context)
+    context.close()
 
 
 IN_WORKER = """
@@ -897,7 +901,7 @@ WAYS = {
 
 def attacks(table, address, silent):
     """The texts of a table, each with an address of its own."""
-    ran = f"top.gqRan = 1; fetch('{address}/asked/{table}/script')"
+    ran = f"top.gqRan = 1; fetch('{address}/asked/{table}/ran')"
     return [
         text.replace("ASK", f"{address}/asked/{table}/{name}")
         .replace("SILENT", str(silent))
