@@ -132,9 +132,7 @@ LATEX = {
     "style": r"\style{background: url(ASK)}{x}",
     "token-style": r"\mmlToken{mi}[style='background: url(ASK)']{x}",
     "box": r"\bbox[background: url(ASK)]{x}",
-    "class": r"\class{gq-live-frame}{x}",
     "require": r"\require{ASK}x",
-    "image": r"\includegraphics{ASK}",
 }  # fmt: skip
 LEAVING_LATEX = {
     "link": r"\href{ASK}{x}",

@@ -920,15 +920,17 @@ CLICK = """
 def attempt(tab, number, table, address, silent):
     """Try all of a table in a cell, click what can be clicked, and wait for what comes of it."""
     texts = attacks(table, address, silent)
-    # Firefox stands still where a worker makes many others at once and one of them is refused a connection.
-    at_once = 1 if WAYS[table][0] is live_attacks.NESTED else len(texts)
+    # Firefox stands still where a worker makes many others at once and one of them is refused a connection; and
+    # MathJax loads for one formula at a time what this formula needs.
+    at_once = len(texts) if table in ("worker", "html", "leaving_html") else 1
     for at in range(0, len(texts), at_once):
         tab.write(number, WAYS[table][1].format(texts=texts[at : at + at_once]))
         tab.run(number)
         assert tab.state(number).startswith("ran in"), (texts[at], tab.outputs(number))
-    time.sleep(4)
-    tab.evaluate(CLICK.replace("OUTPUT", f"gqLive.chapter.cells[{number - 1}].output") + "?? null")
-    time.sleep(2)
+        time.sleep({"html": 4, "latex": 2}.get(table.removeprefix("leaving_"), 0.5))
+        output = f"gqLive.chapter.cells[{number - 1}].output"
+        tab.evaluate(CLICK.replace("OUTPUT", output) + "?? null")
+    time.sleep(3)
 
 
 @pytest.mark.thorough
