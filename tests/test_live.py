@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import socketserver
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import threading
 import time
 from typing import ClassVar
 
+import live_attacks
 import nbformat
 import numpy as np
 import pytest
@@ -49,6 +51,8 @@ KINDS = {
     "follows from fewer runs": {"follows"},
 }
 SLOW = 20  # seconds after which a test tells of a cell
+# What Firefox writes when policy.js tries whether a layer holds.
+TRIED = "Content-Security-Policy: The page’s settings blocked a JavaScript eval"
 PATIENCE = 1000 * 60 * 60  # milliseconds: no verdict on speed, since the machine may be busy
 
 
@@ -559,7 +563,8 @@ class Firefox(Tab):
             self.note(answer.get("method"), answer.get("params", {}))
 
     def note(self, event, told):
-        if event == "log.entryAdded" and told["level"] == "error":
+        said = event == "log.entryAdded" and told["level"] == "error"
+        if said and not told["text"].startswith(TRIED):
             self.errors.append(told["text"])
         if event == "network.beforeRequestSent" and told.get("context") == self.context:
             address = told["request"]["url"]
@@ -652,6 +657,40 @@ def served():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
+
+
+class Counting(Server):
+    """The book's folder, and below `asked` an answer for everybody: which ways led there is noted."""
+
+    asked: ClassVar = set()
+
+    def do_GET(self):
+        if not self.path.startswith("/asked/"):
+            return super().do_GET()
+        self.asked.add("/".join(self.path.partition("?")[0].split("/")[2:4]))
+        self.send_response(http.HTTPStatus.OK)
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_POST = do_HEAD = do_OPTIONS = do_GET
+
+
+@pytest.fixture
+def counting():
+    """A server of this machine that counts, and a port that counts who connects."""
+    Counting.asked.clear()
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Counting, directory=str(HTML))
+    )
+    silent = socketserver.TCPServer(
+        ("127.0.0.1", 0), lambda *_: Counting.asked.add("html/link-preconnect")
+    )
+    for one in (server, silent):
+        threading.Thread(target=one.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", silent.server_address[1]
+    for one in (server, silent):
+        one.shutdown()
 
 
 def measured(name, processor, clock):
@@ -776,6 +815,168 @@ def everything(tab, address):
     come_again(tab, number)
     tab.quiet()
     return number
+
+
+BROWSERS = [
+    pytest.param("chromium", marks=needs_browser),
+    pytest.param("firefox", marks=needs_firefox),
+]
+
+
+@pytest.fixture
+def tab(request):
+    """A tab of the browser that the parameter names."""
+    if request.param == "firefox":
+        yield request.getfixturevalue("firefox")()
+        return
+    context = request.getfixturevalue("chromium").new_context(viewport=DESK)
+    context.set_default_timeout(PATIENCE)
+    yield Chrome(context)
+    context.close()
+
+
+IN_WORKER = """
+import js
+for text in {texts!r}:
+    try:
+        exec(text)
+    except BaseException as error:
+        print(type(error).__name__)
+"""
+NESTED = """
+import js
+from pyodide.ffi import to_js
+of = js.JSON.parse('{{"type": "text/javascript"}}')
+for text in {texts!r}:
+    script = js.Blob.new(to_js([f"try {{{{ {{text}} }}}} catch {{{{}}}}"]), of)
+    js.Worker.new(js.URL.createObjectURL(script), js.JSON.parse('{{"type": "KIND"}}'))
+"""
+SHOWN = """
+from IPython.display import display
+for text in {texts!r}:
+    display({{"KIND": text, "text/plain": ""}}, raw=True)
+"""
+# By table: the texts, and the cell that tries them.
+WAYS = {
+    "worker": (live_attacks.WORKER, IN_WORKER),
+    "classic": (live_attacks.NESTED, NESTED.replace("KIND", "classic")),
+    "module": (live_attacks.NESTED, NESTED.replace("KIND", "module")),
+    "html": (live_attacks.HTML, SHOWN.replace("KIND", "text/html")),
+    "latex": (live_attacks.LATEX, SHOWN.replace("KIND", "text/latex")),
+    "leaving_html": (live_attacks.LEAVING_HTML, SHOWN.replace("KIND", "text/html")),
+    "leaving_latex": (live_attacks.LEAVING_LATEX, SHOWN.replace("KIND", "text/latex")),
+}
+
+
+def attacks(table, address, silent):
+    """The texts of a table, each with an address of its own."""
+    ran = f"top.gqRan = 1; fetch('{address}/asked/{table}/ran')"
+    return [
+        text.replace("ASK", f"{address}/asked/{table}/{name}")
+        .replace("SILENT", str(silent))
+        .replace("RAN", ran)
+        for name, text in WAYS[table][0].items()
+    ]
+
+
+CLICK = """
+[OUTPUT, ...[...OUTPUT.querySelectorAll("iframe")].map((frame) => frame.contentDocument?.body)].forEach((place) =>
+    place?.querySelectorAll("a, area, button, input, summary, text, mtext").forEach((one) =>
+        one.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))))
+"""
+
+
+def attempt(tab, number, table, address, silent):
+    """Try all of a table in a cell, click what can be clicked, and wait for what comes of it."""
+    texts = attacks(table, address, silent)
+    # Firefox stands still where a worker makes many others at once and one of them is refused a connection; and
+    # MathJax loads for one formula at a time what this formula needs.
+    at_once = len(texts) if table in ("worker", "html", "leaving_html") else 1
+    for at in range(0, len(texts), at_once):
+        tab.write(number, WAYS[table][1].format(texts=texts[at : at + at_once]))
+        tab.run(number)
+        assert tab.state(number).startswith("ran in"), (texts[at], tab.outputs(number))
+        time.sleep({"html": 4, "latex": 2}.get(table.removeprefix("leaving_"), 0.5))
+        output = f"gqLive.chapter.cells[{number - 1}].output"
+        tab.evaluate(CLICK.replace("OUTPUT", output) + "?? null")
+    time.sleep(3)
+
+
+@pytest.mark.thorough
+@patient
+@packed
+@pytest.mark.parametrize(
+    "where", ["file", pytest.param("own", marks=whole), pytest.param("other", marks=whole)]
+)
+@pytest.mark.parametrize("tab", BROWSERS, indirect=True)
+def test_nothing_that_a_cell_does_reaches_a_server(tab, where, counting, served):
+    """From a file, and from a server: the book's own is asked for nothing either."""
+    address, silent = counting
+    page = {
+        "file": page_of(FIRST),
+        "own": f"{address}/{FIRST}.html",
+        "other": f"{served}/{FIRST}.html",
+    }
+    tab.go(page[where])
+    tab.evaluate(f"fetch('{address}/asked/by/page', {{ mode: 'no-cors' }}).then(() => null)")
+    assert Counting.asked == {"by/page"}  # the server can be reached, and counts
+    tab.evaluate("void (window.print = () => (window.printed = true))")
+    tab.start()
+    number = one_that(FIRST, has_gamma)
+    for table in WAYS:
+        attempt(tab, number, table, address, silent)
+        assert Counting.asked == {"by/page"}, table
+    assert tab.evaluate("window.gqRan ?? null") is None
+    tab.write(number, "print(6 * 7)")
+    tab.run(number)
+    assert tab.shown(number).strip() == "42"
+    tab.evaluate("document.querySelector('[onclick]').click() ?? null")
+    assert tab.evaluate("window.printed")  # the page's own buttons do what they did
+
+
+def without(part):
+    """A browser that does not know a policy that has this part."""
+    return (
+        "const { set } = Object.getOwnPropertyDescriptor(HTMLMetaElement.prototype, 'content');"
+        "Object.defineProperty(HTMLMetaElement.prototype, 'content',"
+        f'{{ set(text) {{ if (!text.includes("{part}")) set.call(this, text); }} }});'
+    )
+
+
+@pytest.mark.thorough
+@patient
+@packed
+@pytest.mark.parametrize(
+    ("lacks", "told"),
+    [
+        (without("form-action 'self'"), "does not keep this page from the network"),
+        (without("wasm-unsafe-eval"), "does not keep a worker from the network"),
+        (without("script-src 'none'"), "does not keep an output from the network"),
+        (
+            "const { set } = { set: Element.prototype.setAttribute }; Element.prototype.setAttribute ="
+            "function (name, value) { if (name !== 'sandbox') set.call(this, name, value); };",
+            "runs the scripts of an output",
+        ),
+        (
+            "const { get } = Object.getOwnPropertyDescriptor(HTMLIFrameElement.prototype, 'contentWindow');"
+            "Object.defineProperty(HTMLIFrameElement.prototype, 'contentWindow', { get() {"
+            "const inner = get.call(this); inner.Worker = Worker; return inner; } });",
+            "does not keep a worker from the network",  # which has not the policy of its frame
+        ),
+    ],
+    ids=["page", "worker", "output", "sandbox", "inheritance"],
+)
+@pytest.mark.parametrize("tab", BROWSERS, indirect=True)
+def test_where_a_layer_is_missing_nothing_starts(tab, lacks, told):
+    tab.go(page_of(FIRST))
+    tab.evaluate(f"(() => {{ {lacks} return null; }})()")
+    tab.evaluate("document.querySelector('.gq-live-start').click()")
+    tab.until("/ready|wrong/.test(document.querySelector('.gq-live-status')?.textContent)")
+    assert told in tab.status()
+    number = one_that(FIRST, has_gamma)
+    assert tab.run(number) is False
+    assert told in tab.status()
+    assert tab.evaluate("gqLive.chapter.cells.every((cell) => !cell.outputs?.length)")
 
 
 @pytest.mark.thorough

@@ -1,5 +1,6 @@
 // Python as the page sees it: files that are read when they are needed, and a worker that can be stopped.
 import kernelSource from "./kernel.py";
+import { seal, worker } from "./policy.js";
 
 export class Stopped extends Error {}
 
@@ -71,13 +72,14 @@ export class Python {
     const { runtime, boot } = this.manifest;
     const blobs = await Promise.all([runtime, ...boot].map((name) => this.files.get(name)));
     const address = URL.createObjectURL(new Blob([blobs[0]], { type: "text/javascript" }));
-    this.worker = new Worker(address);
+    this.worker = await worker(address);
     this.worker.onmessage = ({ data }) => this.answer(data);
     this.worker.onerror = (event) => this.fail(new Error(event.message || "the worker could not be started"));
     this.say("Starting Python …");
     const files = Object.fromEntries(boot.map((name, at) => [name, blobs[at + 1]]));
     await this.ask("boot", { files, lock: this.manifest.lock, source: kernelSource });
     URL.revokeObjectURL(address);
+    await seal();
     await this.install("core");
     await this.ask("begin");
   }
