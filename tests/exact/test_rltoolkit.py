@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gqlib import _validate as check
 from gqlib.rltoolkit import get_tiles, hash_tile, hash_tiles, random_table, tile_coordinates
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "rltoolkit_tiles.json").read_text())[
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "rltoolkit_tiles.json").read_text())[
     "rltoolkit_tiles"
 ]
 TABLE = random_table(Random(0))

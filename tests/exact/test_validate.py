@@ -1,6 +1,6 @@
 """The argument checks themselves: what passes unchanged, what is refused, and that a refusal says all it should.
 
-`tests/test_ranges.py` shows that every public function uses them under the right names.
+`tests/exact/test_ranges.py` shows that every public function uses them under the right names.
 """
 
 import importlib

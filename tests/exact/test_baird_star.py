@@ -12,7 +12,7 @@ from walks import assert_samples
 from gqlib.domains import baird_star
 from gqlib.stability import spectral_abscissa
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "baird.json").read_text())["baird"]
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "baird.json").read_text())["baird"]
 BY_FEATURES = {
     "classical": ORACLE["standard_7state_8feat_s7=e7+2e8"],
     "printed": ORACLE["paper_literal_7state_8feat_all_2ei+e8"],

@@ -17,7 +17,9 @@ from gqlib.domains.two_state import ENDINGS
 from gqlib.stability import critical_sigma
 from gqlib.symbolic import GAMMA, LAM, SIGMA
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "two_state.json").read_text())["two_state"]
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "two_state.json").read_text())[
+    "two_state"
+]
 
 
 @pytest.fixture(scope="module", params=ENDINGS)

@@ -29,8 +29,10 @@ from gqlib.stability import (
     transient_peak,
 )
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "two_state.json").read_text())["two_state"]
-BAIRD = json.loads((Path(__file__).parent / "oracles" / "baird.json").read_text())["baird"]
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "two_state.json").read_text())[
+    "two_state"
+]
+BAIRD = json.loads((Path(__file__).parents[1] / "oracles" / "baird.json").read_text())["baird"]
 
 
 class Pencil(LinearPrediction):

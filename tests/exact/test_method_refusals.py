@@ -1,4 +1,4 @@
-"""Methods refuse by the name of the argument, as functions do (`tests/test_ranges.py`)."""
+"""Methods refuse by the name of the argument, as functions do (`tests/exact/test_ranges.py`)."""
 
 import re
 

@@ -25,7 +25,9 @@ from gqlib.domains.cart_pole import (
     riccati_gain,
 )
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "cart_pole.json").read_text())["cart_pole"]
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "cart_pole.json").read_text())[
+    "cart_pole"
+]
 AT_95 = ORACLE["gamma_0.95"]
 SETTINGS = {"off_policy behaviour var .01 target var .001": "off", "on_policy action var 0": "on"}
 FEATURES = {

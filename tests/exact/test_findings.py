@@ -16,7 +16,7 @@ from gqlib.stats import case_counts, holm, paired_difference
 from gqlib.stats.ends import cell, compare_with_ends, paired_p_values, repeat_procedure
 from gqlib.sweeps.results import load_results, verify_sample
 
-RESULTS = Path(__file__).parents[1] / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 PANELS = list(product(experiments.TARGETS, experiments.TABLE_ALPHAS))
 CELLS = list(product(experiments.TARGETS, experiments.TABLE_ALPHAS, experiments.TABLE_SIZES))
 NAMES = ("fig4", "fig5", "table2", "sensitivity-by-cell")

@@ -11,7 +11,7 @@ import pytest
 
 from gqlib.domains import mountain_car
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "mountain_car.json").read_text())[
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "mountain_car.json").read_text())[
     "mountain_car"
 ]
 

@@ -14,7 +14,7 @@ from gqlib.stats import holm, paired_difference, paired_ratio
 from gqlib.stats.ends import better_than_both, compare_with_ends
 from gqlib.sweeps.results import load_results, recompute, verify_sample
 
-RESULTS = Path(__file__).parents[1] / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 NAMES = (
     "fig3-search",
     "fig3-wide",

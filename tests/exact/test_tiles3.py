@@ -16,7 +16,7 @@ from gqlib.control.tile_tables import make_coder, make_memory, scaled, tile_tabl
 from gqlib.seeds import HASH, generator
 from gqlib.tiles3 import IHT, tiles, tileswrap
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "tiles3.json").read_text())["tiles3"]
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "tiles3.json").read_text())["tiles3"]
 CONFIGURATIONS = [(kind, name) for kind, outputs in ORACLE["outputs"].items() for name in outputs]
 
 

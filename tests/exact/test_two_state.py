@@ -12,7 +12,9 @@ from gqlib.domains import two_state
 from gqlib.domains.two_state import ENDINGS, FEATURES
 from gqlib.prediction import PredictionProblem
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "two_state.json").read_text())["two_state"]
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "two_state.json").read_text())[
+    "two_state"
+]
 KEYS = {
     "continuing": None,
     "bootstrap": "episodic_variant_bootstrap_through_end",

@@ -13,7 +13,7 @@ from walks import assert_samples
 from gqlib.domains import boyan_chain
 from gqlib.domains.boyan_chain import triangles
 
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "boyan.json").read_text())["boyan"]
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "boyan.json").read_text())["boyan"]
 ENDS = {
     "episodic_restart_on_absorption": "restart",
     "ergodic_chain_s14_to_s1_traces_not_reset": "jump",
