@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy
-from walks import assert_samples
 
 from gqlib.domains import boyan_chain
 from gqlib.domains.boyan_chain import triangles
@@ -118,22 +117,6 @@ def test_the_printed_chain_is_absorbed():
     np.testing.assert_allclose(cut.truth.reshape(21, 14), np.tile(boyan_chain().truth, (21, 1)))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"end": "restart"},
-        {"end": "restart", "terminal_features": "zero", "reading": "expected"},
-        {"end": "jump"},
-        {"end": "absorb", "episode_steps": 20, "reading": "expected"},
-    ],
-)
-def test_a_walk_samples_the_exact_problem(options):
-    """Means over a long walk of e Δᵀ, R e and φφᵀ, λ = 0.7, within five standard errors."""
-    chain = boyan_chain(gamma=0.95, **options)
-    path = chain.trajectory(20_000, np.random.default_rng(3))
-    assert_samples(path, chain.problem, sigma=0.4, lam=0.7)
-
-
 def test_with_one_action_the_literal_reading_hands_out_equal_features():
     literal = boyan_chain().trajectory(500, np.random.default_rng(1))
     np.testing.assert_array_equal(literal.phi_next, literal.phi_next_expected)
@@ -141,26 +124,3 @@ def test_with_one_action_the_literal_reading_hands_out_equal_features():
     np.testing.assert_array_equal(literal.phi_next, expected.phi_next)
     assert (expected.phi_next != expected.phi_next_expected).any()
     assert (expected.rho == 1.0).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"states": 3}, "states is 3"),
-        ({"gamma": 1.2}, "gamma is 1.2"),
-        ({"end": "stop"}, "end is 'stop'"),
-        ({"terminal_features": "one"}, "terminal_features is 'one'"),
-        ({"episode_steps": 20}, "episode_steps is 20"),
-        ({"end": "absorb", "episode_steps": 0}, "episode_steps is 0"),
-        ({"reading": 3}, "reading is 3"),
-    ],
-)
-def test_refusals_name_the_argument(options, named):
-    with pytest.raises(ValueError, match=named):
-        boyan_chain(**options)
-
-
-def test_the_jumping_chain_has_no_value_at_gamma_one():
-    chain = boyan_chain(gamma=1.0, end="jump")
-    with pytest.raises(ValueError, match="gamma is 1"):
-        _ = chain.truth

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from walks import assert_samples
 
 from gqlib.domains import cart_pole
 from gqlib.domains.cart_pole import (
@@ -117,16 +116,6 @@ def test_public_features_are_scaled_squares_with_the_same_fixed_point():
     np.testing.assert_allclose(np.diag(m) - mean**2, 1.0, rtol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("reading", ["literal", "expected"])
-@pytest.mark.parametrize("policy", ["on", "off"])
-def test_a_walk_samples_the_exact_problem(policy, reading):
-    """Means of e Δᵀ, R e and φφᵀ over a long walk, λ = 0.5, within five standard errors."""
-    pole = cart_pole(features="public", policy=policy, reading=reading, start="stationary")
-    path = pole.trajectory(40_000, np.random.default_rng(11))
-    assert_samples(path, pole.problem, sigma=0.3, lam=0.5)
-
-
 def density(noise, variance):
     return np.exp(-0.5 * noise**2 / variance) / np.sqrt(2.0 * np.pi * variance)
 
@@ -163,31 +152,6 @@ def test_a_learner_sees_the_walk_of_the_linear_system(start, skipped, features, 
     np.testing.assert_allclose(seen.phi_next_expected[:, -4:], wanted, rtol=1e-9)
 
 
-def test_importance_ratios_turn_the_behaviour_into_the_target():
-    """E[ρ] = 1, and ρ-weighted squares of the action's noise have the target's variance."""
-    pole = cart_pole(policy="off")
-    path = pole.trajectory(20_000, np.random.default_rng(5))
-    assert path.rho.mean() == pytest.approx(1.0, abs=5 * path.rho.std() / np.sqrt(2e4))
-    assert path.rho.max() <= np.sqrt(10) + 1e-12
-    assert (cart_pole(policy="on").trajectory(10, np.random.default_rng(0)).rho == 1.0).all()
-
-
 def test_exponential_without_a_library():
     x = -np.concatenate([np.linspace(0.0, 3.0, 1001), np.geomspace(1e-9, 200.0, 1000)])
     np.testing.assert_allclose(exp_of_negative(x), np.exp(x), rtol=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"gamma": 1.0}, r"gamma is 1.0; it should be in \[.*, 1\)$"),
-        ({"gamma": 0.0}, "gamma is 0.0"),
-        ({"features": "full"}, "features is 'full'"),
-        ({"policy": "half"}, "policy is 'half'"),
-        ({"reading": "stacked"}, "reading is 'stacked'"),
-        ({"start": "upright"}, "start is 'upright'"),
-    ],
-)
-def test_refusals_name_the_argument(options, named):
-    with pytest.raises(ValueError, match=named):
-        cart_pole(**options)

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from gqlib.domains import cart_pole
 from gqlib.domains.base import sample_chain
-from gqlib.domains.cart_pole import ACTION_COST, NOISE_DEVIATION, START, STATE_COST, F, G
 
 
 class Written:
@@ -47,21 +45,3 @@ def test_rounding_in_a_row_is_no_restart():
     assert sample_chain(
         chain, np.array([1.0, 0.0]), 1, Written([[0.0, 0.0], [below, 0.0]])
     ).tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("reading", ["expected", "literal"])
-def test_the_cart_moves_by_the_matrices_of_its_model(reading):
-    walker = cart_pole(reading=reading).walker
-    assert walker.expected is (reading == "expected")
-    normals = np.array([[0.5, -1.0], [2.0, 0.25], [-1.5, 0.75]])
-    states, means, rewards = walker.walk(normals)
-    np.testing.assert_array_equal(states[0], START)
-    for k, (z, w) in enumerate(normals):
-        s, noise = states[k], walker.action_deviation * z
-        action = walker.gain @ s + noise
-        np.testing.assert_allclose(means[k], F @ s + G * (walker.gain @ s), rtol=1e-12)
-        moved = F @ s + G * action + np.array([0.0, 0.0, 0.0, NOISE_DEVIATION * w])
-        np.testing.assert_allclose(states[k + 1], moved, rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(
-            rewards[k], -(s @ np.diag(STATE_COST) @ s + ACTION_COST * action**2), rtol=1e-12
-        )

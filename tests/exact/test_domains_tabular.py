@@ -1,12 +1,10 @@
 """Episodes of finite MDPs, the random walk and the windy gridworld."""
 
-import re
-
 import numpy as np
 import pytest
 
 from gqlib import FiniteMDP
-from gqlib.domains.episodes import Episode, TabularTask, sample_episode
+from gqlib.domains.episodes import Episode, sample_episode
 from gqlib.domains.gridworld import COLUMNS, windy_gridworld
 from gqlib.domains.random_walk import LEFT, RIGHT, random_walk
 
@@ -18,22 +16,6 @@ def test_values_of_the_random_walk_lie_on_a_straight_line(length):
     np.testing.assert_allclose(walk.mdp.v(pi)[1:-1], (s - c) / c, atol=1e-13)
     np.testing.assert_allclose(walk.mdp.q(pi)[1:-1, LEFT], (s - 1 - c) / c, atol=1e-13)
     np.testing.assert_allclose(walk.mdp.q(pi)[1:-1, RIGHT], (s + 1 - c) / c, atol=1e-13)
-
-
-def test_random_walk_starts_in_the_middle_and_ends_at_either_end():
-    walk, rng = random_walk(), np.random.default_rng(0)
-    episodes = [walk.episode(walk.uniform_policy(), rng) for _ in range(200)]
-    assert {int(e.states[0]) for e in episodes} == {10}
-    assert {int(e.states[-1]) for e in episodes} == {0, 20}
-    assert all(e.rewards.sum() == (1 if e.states[-1] == 20 else -1) for e in episodes)
-    assert all(np.abs(np.diff(e.states)).max() == 1 for e in episodes)
-
-
-def test_mean_length_of_the_random_walk_is_100_steps():
-    """The expected time from the middle of n + 1 = 20 steps is 10 · 10."""
-    walk, rng = random_walk(), np.random.default_rng(1)
-    lengths = np.array([len(walk.episode(walk.uniform_policy(), rng)) for _ in range(400)])
-    assert abs(lengths.mean() - 100) < 4 * lengths.std(ddof=1) / np.sqrt(len(lengths))
 
 
 def test_windy_gridworld_without_stray_steps_takes_15_steps_at_best():
@@ -65,27 +47,6 @@ def test_a_stray_step_leads_to_each_of_the_eight_neighbours():
     expected[3, 1] = 0.0
     expected[3, 2] += 0.2
     np.testing.assert_allclose(row, expected, atol=1e-15)
-
-
-def test_sampled_moves_have_the_probabilities_of_the_mdp():
-    task, rng = windy_gridworld(), np.random.default_rng(2)
-    episode = task.episode(task.uniform_policy(), rng, max_steps=20_000)
-    counts = np.zeros(4)
-    np.add.at(counts, episode.actions, 1)
-    assert np.abs(counts / counts.sum() - 0.25).max() < 4 * np.sqrt(0.25 * 0.75 / counts.sum())
-    probabilities = task.mdp.transitions[
-        episode.states[:-1], episode.actions[:-1], episode.states[1:]
-    ]
-    assert (probabilities > 0).all()
-
-
-def test_an_episode_can_be_cut_and_keeps_the_action_that_would_follow():
-    walk, rng = random_walk(), np.random.default_rng(3)
-    episode = walk.episode(walk.uniform_policy(), rng, max_steps=3)
-    assert len(episode) == 3
-    assert not episode.ended
-    assert len(episode.actions) == 4
-    assert not any(step.ends for step in episode)
 
 
 def test_iteration_gives_the_transitions_in_order():
@@ -129,7 +90,7 @@ def test_a_number_on_the_border_of_two_intervals_belongs_to_the_upper():
         def random(self):
             return 0.5
 
-    mdp = FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[2.0], [0.0]], 1.0, terminal=[1])
+    FiniteMDP([[[0.0, 1.0]], [[0.0, 1.0]]], [[2.0], [0.0]], 1.0, terminal=[1])
     twice = FiniteMDP(
         np.eye(4)[[[1, 1], [1, 1], [1, 1], [3, 3]]], np.zeros((4, 2)), 1.0, terminal=[3]
     )
@@ -137,100 +98,3 @@ def test_a_number_on_the_border_of_two_intervals_belongs_to_the_upper():
         twice, np.full((4, 2), 0.5), [0.5, 0.0, 0.5, 0.0], Half(np.random.PCG64(0)), max_steps=1
     )
     assert (drawn.states.tolist(), drawn.actions.tolist()) == ([2, 1], [1, 1])
-    for limit in (0, 1.5):
-        with pytest.raises(ValueError, match=rf"^max_steps is {limit}; "):
-            sample_episode(
-                mdp, [[1.0], [1.0]], [1.0, 0.0], np.random.default_rng(0), max_steps=limit
-            )
-
-
-def test_an_episode_keeps_arrays_that_cannot_be_written_and_names_what_is_wrong():
-    given = {"states": [0, 1, 2], "actions": [1, 1, 0], "rewards": [0.5, 1.0], "ended": True}
-    episode = Episode(**given)
-    for name in ("states", "actions", "rewards"):
-        kept = getattr(episode, name)
-        assert kept.tolist() == given[name]
-        assert kept.dtype == (np.float64 if name == "rewards" else np.intp)
-        assert not kept.flags.writeable
-    for name in ("states", "actions"):
-        for wrong in ([0.5, 1.0, 2.0], [-1, 0, 1], [True, False, True]):
-            told = rf"^{name} is {re.escape(repr(wrong))}; it should hold whole numbers from 0$"
-            with pytest.raises(ValueError, match=told):
-                Episode(**given | {name: wrong})
-    with pytest.raises(ValueError, match=r"^ended is 1; "):
-        Episode(**given | {"ended": 1})
-
-
-def test_same_generator_same_episode():
-    walk = random_walk()
-    one, two = (walk.episode(walk.uniform_policy(), np.random.default_rng(4)) for _ in range(2))
-    assert (one.states == two.states).all()
-    assert (one.actions == two.actions).all()
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: random_walk(4), "length is 4; it should be odd"),
-        (lambda: random_walk(0), "length is 0; it should be at least 1"),
-        (lambda: random_walk(-3), "length is -3; it should be at least 1"),
-        (lambda: random_walk(2.5), "length is 2.5"),
-        (lambda: random_walk(5, gamma=1.1), "gamma is 1.1"),
-        (lambda: windy_gridworld(astray=1.5), "astray is 1.5"),
-        (lambda: windy_gridworld(astray=np.nan), "astray is nan"),
-        (lambda: Episode([0, 1], [0, 1], [1.0, 2.0], True), "states has shape"),
-        (lambda: Episode([0, 1], [0], [1.0], True), "actions has shape"),
-        (lambda: Episode([0, -1], [0, 0], [1.0], True), "states is"),
-        (lambda: Episode([0, 1], [0, 0.5], [1.0], True), "actions is"),
-        (lambda: Episode([0, 1], [0, 0], [np.nan], True), "rewards is nan"),
-        (lambda: Episode([0], [0], [], True), "rewards has shape"),
-    ],
-)
-def test_bad_input_is_refused_by_name(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_a_task_keeps_its_own_start_law_and_never_starts_at_an_end():
-    mdp, start = (
-        FiniteMDP([[[0.0, 1.0]], [[0.0, 0.0]]], [[2.0], [0.0]], 1.0, terminal=[1]),
-        [1.0, 0.0],
-    )
-    task = TabularTask(mdp, start)
-    start[0] = 7.0
-    assert task.start.tolist() == [1.0, 0.0]
-    with pytest.raises(ValueError, match="read-only"):
-        task.start[0] = 0.5
-    with pytest.raises(
-        ValueError, match=r"^start is \[0, 1\]; it should give no weight to a terminal state"
-    ):
-        TabularTask(mdp, [0, 1])
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"policy": [[1.0, 0.0]]}, "policy has shape"),
-        ({"start": [0.5, 0.4, 0.0]}, "start sums to 0.9"),
-        ({"start": [0.0, 0.0, 1.0]}, "no weight to a terminal state"),
-        ({"rng": 7}, "rng is 7"),
-        ({"max_steps": 0}, "max_steps is 0"),
-    ],
-)
-def test_sampling_refuses_bad_input_by_name(changes, message):
-    mdp = FiniteMDP(np.eye(3)[[[1, 2], [0, 2], [2, 2]]], np.zeros((3, 2)), 1.0, terminal=[2])
-    good = {
-        "policy": np.full((3, 2), 0.5),
-        "start": [1.0, 0.0, 0.0],
-        "rng": np.random.default_rng(0),
-        "max_steps": 9,
-    }
-    arguments = good | changes
-    with pytest.raises(ValueError, match=message):
-        sample_episode(
-            mdp,
-            arguments["policy"],
-            arguments["start"],
-            arguments["rng"],
-            max_steps=arguments["max_steps"],
-        )

@@ -1,7 +1,5 @@
 """An interior σ against both ends: every number by scipy's own test, a loop over runs, or hand."""
 
-import re
-
 import numpy as np
 import pytest
 import xarray
@@ -10,7 +8,6 @@ from scipy import stats
 from gqlib.stats import case_counts, holm
 from gqlib.stats.ends import (
     Repetitions,
-    _cell_scores,
     better_than_both,
     block_repetitions,
     cell,
@@ -25,7 +22,7 @@ from gqlib.stats.ends import (
 
 RNG = np.random.default_rng(21)
 FIRST, SECOND = RNG.normal(0.0, 1.0, (2, 3, 12)), RNG.normal(0.3, 1.0, (3, 12))
-INF, NAN = np.inf, np.nan
+INF = np.inf
 WHOLE = RNG.integers(0, 6, (5, 8))
 TESTS = {"t": paired_p_values, "signed rank": signed_rank_p_values, "sign": sign_p_values}
 
@@ -96,61 +93,11 @@ def test_better_than_both_is_the_worse_of_two(test):
         assert (better_than_both(middle, zero, one) == found).all()
 
 
-@pytest.mark.parametrize("test", TESTS)
-@pytest.mark.parametrize("at", [0, 1, 2])
-@pytest.mark.parametrize("wrong", [3.0, [1.0], [NAN, 1.0, 2.0], [-INF, 1.0, 2.0], [1.0, 2.0]])
-def test_better_than_both_names_what_it_cannot_take(test, at, wrong):
-    given = [[1.0, 2.0, 3.0], [2.0, 2.0, 3.0], [2.0, 3.0, 3.0]]
-    given[at] = wrong
-    if wrong == [1.0, 2.0]:
-        name = "at_zero" if at == 0 else ("at_zero", "at_one")[at - 1]
-        told = rf"^{name} has shape \(\d,\); it should go with middle, \(\d,\)$"
-    else:
-        name = ("middle", "at_zero", "at_one")[at]
-        told = rf"^{name} is .*; it should hold scores of at least 2 runs, finite for test 't'$"
-    with pytest.raises(ValueError, match=told):
-        better_than_both(*given, test=test)
-
-
 def test_infinite_scores_are_for_ranks_and_signs_only():
     middle, end = [1.0, 2.0, 3.0], [2.0, INF, INF]
     with pytest.raises(ValueError, match=r"^at_one is "):
         better_than_both(middle, [2.0, 3.0, 4.0], end)
     assert better_than_both(middle, end, end, test="sign") == 0.125
-    with pytest.raises(
-        ValueError, match=r"^test is 'u'; it should be one of 't', 'signed rank', 'sign'$"
-    ):
-        better_than_both(middle, end, end, test="u")
-
-
-def test_paired_p_values_name_what_they_cannot_take():
-    with pytest.raises(
-        ValueError, match=r"^second has shape \(3,\); it should go with first, \(2,\)$"
-    ):
-        paired_p_values([1.0, 2.0], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"^first holds 1 runs; it should hold at least 2$"):
-        paired_p_values([1.0], [2.0])
-    for first, second in (
-        (1.0, 2.0),
-        ([1.0, INF], [1.0, 2.0]),
-        ([1.0, NAN], [1.0, 2.0]),
-        ([0.0, 2e100], [1.0, 0.0]),
-    ):
-        with pytest.raises(
-            ValueError, match=r"^first is .*, second .*; they should hold finite scores of runs$"
-        ):
-            paired_p_values(first, second)
-    for test in (signed_rank_p_values, sign_p_values):
-        with pytest.raises(
-            ValueError, match=r"^second has shape \(3,\); it should go with first, \(2,\)$"
-        ):
-            test([1.0, 2.0], [1.0, 2.0, 3.0])
-        for wrong in (1.0, [NAN, 1.0], [-INF, 1.0]):
-            told = "it should hold scores of runs, infinity for one that diverged$"
-            with pytest.raises(ValueError, match=f"^first is .*; {told}"):
-                test(wrong, [1.0, 2.0])
-            with pytest.raises(ValueError, match=f"^second is .*; {told}"):
-                test([1.0, 2.0], wrong)
 
 
 # ---------------------------------------------------------------- a cell
@@ -192,26 +139,6 @@ def test_what_is_shown_depends_on_the_level():
         better, worse = (found.p_better <= level).sum(), (found.p_worse <= level).sum()
         assert found.shown(level) == (better, 3 - better - worse, worse)
     assert found.shown() == found.shown(0.05)
-    with pytest.raises(ValueError, match=r"^level is 2; "):
-        found.shown(2)
-
-
-def test_cells_are_checked():
-    told = r"^scores has shape {}; it should be \(n \+ 2, runs\) with n at least 1$"
-    for function in (compare_with_ends, confirm_winner, _cell_scores):
-        for wrong in (np.zeros(3), np.zeros((2, 4)), np.zeros((3, 0)), np.zeros((3, 2, 2))):
-            with pytest.raises(ValueError, match=told.format(re.escape(str(wrong.shape)))):
-                function(wrong)
-        with pytest.raises(
-            ValueError,
-            match=r"^scores is not finite \(or beyond 1e100\); a run that diverged should ",
-        ):
-            function([[1.0, INF, 1.0, 1.0]] * 3)
-    assert _cell_scores(WHOLE).dtype == np.int64
-    assert _cell_scores(WHOLE.astype(np.uint8)).dtype == np.int64
-    assert _cell_scores([[2**31], [1], [2]]).dtype == np.int64
-    assert _cell_scores([[2**31 + 1], [1], [2]]).dtype == np.float64
-    assert _cell_scores([[1e100], [-1e100], [0.5]]).tolist() == [[1e100], [-1e100], [0.5]]
 
 
 # ---------------------------------------------------------------- repetitions
@@ -220,17 +147,9 @@ def test_cells_are_checked():
 def test_repetitions_are_those_of_the_runs_that_were_drawn():
     found = repeat_procedure(WHOLE, 6, 40, np.random.default_rng(2))
     drawn = np.random.default_rng(2).multinomial(6, [1 / 8] * 8, 40)
-    assert drawn.sum(axis=1).tolist() == [6] * 40
     for often, counts, winner in zip(drawn, found.counts, found.winner, strict=True):
-        totals = [
-            sum(int(n) * int(score) for n, score in zip(often, row, strict=True)) for row in WHOLE
-        ]
-        assert tuple(counts) == tuple(case_counts(totals))
-        assert winner == totals.index(min(totals))
-    for name, wrong in (("runs", 0), ("repetitions", 1), ("repetitions", 10**15), ("rng", 3)):
-        given = {"runs": 6, "repetitions": 2, "rng": np.random.default_rng(0), name: wrong}
-        with pytest.raises(ValueError, match=f"^{name} is "):
-            repeat_procedure(WHOLE, **given)
+        totals = [sum(int(n) * int(x) for n, x in zip(often, row, strict=True)) for row in WHOLE]
+        assert (tuple(counts), winner) == (case_counts(totals), totals.index(min(totals)))
 
 
 def test_blocks_are_disjoint_and_in_order():
@@ -240,9 +159,6 @@ def test_blocks_are_disjoint_and_in_order():
     assert found.winner.tolist() == [int(total.argmin()) for total in totals]
     assert len(block_repetitions(WHOLE, 8).winner) == 1
     assert len(block_repetitions(WHOLE, 1).winner) == 8
-    for wrong in (0, 9):
-        with pytest.raises(ValueError, match=f"^runs is {wrong}; "):
-            block_repetitions(WHOLE, wrong)
 
 
 def test_who_leads_and_how_often_two_repetitions_disagree():
@@ -276,10 +192,6 @@ def test_the_winner_of_the_even_runs_is_judged_on_the_odd_ones(turn):
 def test_a_tie_of_the_ends_goes_to_the_first_and_few_runs_cannot_be_split():
     found = confirm_winner([[1, 5, 1, 6], [0, 1, 0, 2], [1, 7, 1, 8]])
     assert (found.row, found.chosen, found.confirmed) == (1, -1.0, -4.0)
-    with pytest.raises(
-        ValueError, match=r"^scores holds 3 runs; it should hold at least 4 to be split$"
-    ):
-        confirm_winner(np.zeros((3, 3)))
 
 
 # ---------------------------------------------------------------- verdicts and cells of a result
@@ -300,24 +212,9 @@ def test_a_verdict_needs_both_intervals():
 
 def test_runs_that_diverged_are_worse():
     one, two, none = [INF, 1.0, 1.0], [INF, INF, 1.0], [9.0, 9.0, 9.0]
-    assert verdict(one, two, two) == "better than both"
-    assert verdict(one, none, two) == "between the ends"
-    assert verdict(two, none, one) == "worse than both"
-    assert verdict(one, one, two) == "not decided"
-
-
-@pytest.mark.parametrize(
-    "wrong", [3.0, [1.0, 2.0], [1.0, 2.0, NAN], [1.0, 2.0, 2e100], [[1.0, 2.0, 3.0]]]
-)
-def test_a_verdict_names_what_it_cannot_take(wrong):
-    good = [1.0, 2.0, 3.5]
-    told = "it should hold one score for every run, as at_zero does$"
-    for at, name in enumerate(("dynamic", "at_zero", "at_one")):
-        given = [good, good, good]
-        given[at] = wrong
-        blamed = "dynamic" if name == "at_zero" and np.shape(wrong) != (3,) else name
-        with pytest.raises(ValueError, match=f"^{blamed} is .*; {told}"):
-            verdict(*given)
+    trios = (one, two, two), (one, none, two), (two, none, one), (one, one, two)
+    words = ["better than both", "between the ends", "worse than both", "not decided"]
+    assert [verdict(*trio) for trio in trios] == words
 
 
 def test_a_cell_of_a_result_is_in_the_order_of_sigma():
@@ -334,19 +231,3 @@ def test_a_cell_of_a_result_is_in_the_order_of_sigma():
     assert cell(data, p=512, kind="a")["score"].values.tolist() == [40, 30]
     assert cell(data)["score"].values.tolist() == [10, 40, 20, 30]
     assert cell(data, p=np.int64(1024))["score"].values.tolist() == [20]
-    with pytest.raises(
-        ValueError,
-        match=r"^fields are {'p': 5}; some setting of the result should have these values$",
-    ):
-        cell(data, p=5)
-    with pytest.raises(
-        ValueError, match=r"^p is \[512\]; it should be one value of that coordinate$"
-    ):
-        cell(data, p=[512])
-    with pytest.raises(
-        ValueError, match=r"^dataset is .*; it should be an xarray\.Dataset with sigma, q$"
-    ):
-        cell(data, q=1)
-    for name in ("sigma", "p"):
-        with pytest.raises(ValueError, match=r"^dataset is .*sigma"):
-            cell(data.drop_vars(name), p=512)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gqlib.domains.finite import Chain, assemble, build, fixed_order_product
+from gqlib.domains.finite import Chain, assemble, fixed_order_product
 
 RNG = np.random.default_rng(11)
 S, A, D = 3, 2, 2
@@ -67,14 +67,6 @@ def test_tables_hold_what_a_learner_sees(reading):
         np.testing.assert_allclose(tables.expected, mean)
     if reading == "literal":
         np.testing.assert_array_equal(tables.expected, STATES)
-
-
-def test_what_the_behaviour_never_does_has_no_weight():
-    chain = Chain(MOVES, np.tile([1.0, 0.0], (S, 1)), START, NEVER)
-    rho = assemble(
-        "one", chain, PI, STATES, REWARDS, 0.8, np.zeros(D), "literal", lambda: Q
-    ).tables.rho
-    assert rho.tolist() == [[probability, 0.0] for probability in PI[:, 0]]
 
 
 def steps_of(reading, policy):
@@ -197,17 +189,3 @@ def test_a_product_in_a_fixed_order():
     np.testing.assert_allclose(fixed_order_product(matrix, columns), matrix @ columns)
     row, column = np.array([[1e16, 1.0, -1e16]]), np.ones((3, 1))
     assert fixed_order_product(row, column).tolist() == [[0.0]]  # (1e16 + 1) − 1e16, from the left
-
-
-def test_readings_of_sigma_are_three():
-    given = (PI, STATES, REWARDS, 0.8, np.zeros(D))
-    chain = Chain(MOVES, MU, START, NEVER)
-    made = build("a", chain, *given, "stacked", lambda: Q)
-    assert (made.name, made.reading, made.chain) == ("a", "stacked", chain)
-    assert made.problem.gamma == 0.8
-    np.testing.assert_array_equal(made.truth, Q.ravel())
-    with pytest.raises(
-        ValueError,
-        match=r"^reading is 'pairs'; it should be one of 'literal', 'expected', 'stacked'$",
-    ):
-        build("a", chain, *given, "pairs", lambda: Q)

@@ -7,9 +7,7 @@ import pytest
 
 from gqlib import FiniteMDP, PredictionProblem, tabular
 from gqlib.domains import random_mdp, random_policy, random_problem, two_state
-from gqlib.learners import gq_step
-from gqlib.learners.corrected import CorrectedProblem
-from gqlib.stability import critical_sigma, joint, joint_matrix, spectral_abscissa
+from gqlib.stability import critical_sigma, joint_matrix
 
 
 def test_with_theta_fast_slow_omega_follows_the_transpose_of_a():
@@ -57,35 +55,6 @@ def test_on_the_border_the_printed_order_neither_diverges_nor_converges(border):
         np.testing.assert_allclose(slow.real / eta**2, -1.32, atol=0.02)
         np.testing.assert_allclose(np.abs(slow.imag) / eta, 0.291, atol=0.002)
         np.testing.assert_allclose(fast.real / eta, -0.70, atol=0.02)
-
-
-def test_the_sufficient_ratio_must_be_positive():
-    p = two_state(0.99).problem
-    a = p.A(1.0, 0.0)
-    bound = np.linalg.eigvals(np.linalg.solve(p.M, (a + a.T) / 2.0)).real.max()
-    assert bound < 0.0
-    for eta, stable in ((bound / 2.0, False), (0.0, False), (1e-3, True)):
-        assert (spectral_abscissa(joint(a, p.M, p.gamma_v(1.0, 0.0), eta)) < -1e-12) == stable
-
-
-@pytest.mark.parametrize(("sigma", "moved"), [(0.0, -0.09), (0.5, -0.045), (1.0, 0.0)])
-def test_without_coverage_the_null_space_of_m_is_moved(sigma, moved):
-    phi = np.eye(2)  # μ takes the first of two actions, π the second; M = diag(1, 0)
-    setting = {"lam": 0.0, "gamma": 0.9, "alpha": 0.1, "beta": 0.2}
-    theta, _, _, delta = gq_step(
-        phi[1], phi[0], [0.0, 0.0], phi[0], 0.0, phi[0], phi[1], sigma=sigma, **setting
-    )
-    assert theta[1] - 1.0 == pytest.approx(moved)
-    assert delta == pytest.approx((1.0 - sigma) * 0.9)
-
-
-def test_the_corrected_table_is_determined_on_visited_pairs_only():
-    mdp = random_mdp(np.random.default_rng(0), 3, 3, 0.9)
-    mu, pi = np.array([[0.5, 0.5, 0.0]] * 3), np.array([[0.9, 0.1, 0.0]] * 3)
-    table = CorrectedProblem.of(PredictionProblem.on_pairs(mdp, mu, pi, np.eye(9)))
-    q, seen = mdp.q(pi).ravel(), table.xi > 0.0
-    assert np.abs(table.td_step(np.where(seen, q, 7.0), 0.5, 0.4)).max() < 1e-12
-    assert np.abs(table.td_step(q + np.where(seen, 1e-3, 0.0), 0.5, 0.4)).max() > 1e-6
 
 
 def norm(matrix):

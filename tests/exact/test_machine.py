@@ -10,7 +10,6 @@ import sympy as sp
 
 from gqlib import symbolic
 from gqlib.domains import machine
-from gqlib.domains.episodes import sample_episode
 from gqlib.domains.machine import (
     ACTIONS,
     BROKEN,
@@ -23,8 +22,6 @@ from gqlib.domains.machine import (
     WORN,
     machine_mdp,
 )
-from gqlib.fast.tabular import n_step_episode
-from gqlib.learners import semi_gradient_step
 
 SIGMAS = (0.0, 0.25, 0.5, 1.0)
 # The story in fractions, typed a second time.
@@ -49,13 +46,6 @@ def exact_values(sigma):
     chain = symbolic.pair_chain(MOVES, nu)
     rewards = symbolic.exact_matrix("rewards", [reward for row in REWARDS for reward in row])
     return symbolic.solve(sp.eye(6) - symbolic.exact("gamma", GAMMA) * chain, rewards)
-
-
-def test_it_has_a_name_of_its_own():
-    assert [machine(features=kind).name for kind in ("table", "wear")] == [
-        "machine (table)",
-        "machine (wear)",
-    ]
 
 
 def test_names_and_numbers_go_together():
@@ -102,12 +92,6 @@ def test_the_fixed_point_is_the_value_of_the_mixture_whatever_lambda_is(sigma, l
     np.testing.assert_allclose(machine().problem.fixed_point(sigma, lam), want, rtol=1e-10)
 
 
-def test_every_value_falls_as_sigma_rises():
-    """The crew is worse than the plan in every state, and the dial moves from one to the other without a turn."""
-    rows = np.array([machine().problem.fixed_point(sigma, 0.5) for sigma in np.linspace(0, 1, 21)])
-    assert (np.diff(rows, axis=0) < 0).all()
-
-
 def test_how_often_the_crew_is_where():
     """Balance by hand: .28·worn = .3·broken and .155·new = .285·(worn + broken)."""
     worn = F(1)
@@ -118,91 +102,6 @@ def test_how_often_the_crew_is_where():
     pairs = [float(part * share) for part in law for share in (F(7, 10), F(3, 10))]
     np.testing.assert_allclose(machine().problem.xi, pairs, rtol=1e-12)
     assert machine().problem.rank_M == 6
-
-
-@pytest.fixture(scope="module")
-def logbooks():
-    """What the crew did, ten times over: 10,000 mornings, then 20,000."""
-    streams = np.random.default_rng(1).spawn(10)
-    new = [1.0, 0.0, 0.0]
-    return [
-        [sample_episode(machine_mdp(), CREW, new, s, max_steps=n) for n in (10_000, 20_000)]
-        for s in streams
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
-def test_along_a_trajectory_the_errors_average_to_zero_at_the_mixture_alone(logbooks, sigma):
-    """Given the pair, errors have mean zero at q^ν, within four standard errors; no step size is involved."""
-    mdp = machine_mdp()
-    steps = [(log.states, log.actions, log.rewards) for _, log in logbooks]
-    s, a, r, t, b = (np.concatenate(parts) for parts in zip(
-        *((s[:-1], a[:-1], r, s[1:], a[1:]) for s, a, r in steps), strict=True))  # fmt: skip
-    off = {}
-    for other in (0.0, 0.5, 1.0):
-        q = mdp.q(PLAN + other * (CREW - PLAN))
-        ahead = sigma * q[t, b] + (1 - sigma) * (PLAN * q).sum(axis=1)[t]
-        delta = r + mdp.gamma * ahead - q[s, a]
-        scores = []
-        for pair in np.ndindex(3, 2):
-            chosen = delta[(s == pair[0]) & (a == pair[1])]
-            # where an action leads to one state only, and nothing is sampled, the error is zero without noise
-            error = max(chosen.std(ddof=1) / np.sqrt(len(chosen)), 1e-12)
-            scores.append(abs(chosen.mean()) / error)
-        off[other] = max(scores)
-    assert off.pop(sigma) < 4
-    assert min(off.values()) > 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
-def test_a_learner_that_reads_the_logbook_ends_at_the_mixture(logbooks, sigma):
-    """From zero, to within a step size's bias (α = 0.02 leaves half a per cent): the goals themselves are 8 apart."""
-    mdp, tables = machine_mdp(), np.zeros((len(logbooks), 3, 2))
-    for table, logs in zip(tables, logbooks, strict=True):
-        for log, alpha in zip(logs, (0.2, 0.02), strict=True):
-            n_step_episode(table, log, PLAN, 1, sigma=sigma, gamma=mdp.gamma, alpha=alpha)
-    for other in (0.0, 0.5, 1.0):
-        goal = mdp.q(PLAN + other * (CREW - PLAN))
-        assert (np.abs(tables.mean(axis=0) / goal - 1).max() < 0.015) == (other == sigma)
-
-
-def test_trajectories_have_the_visits_rewards_and_expectations_of_the_problem():
-    domain = machine()
-    path = domain.trajectory(20_000, np.random.default_rng(2))
-    pair = path.phi.argmax(axis=1)
-    np.testing.assert_allclose(
-        np.bincount(pair, minlength=6) / len(path), domain.problem.xi, atol=0.02
-    )
-    np.testing.assert_array_equal(path.reward, np.array(REWARDS, dtype=float).ravel()[pair])
-    state = path.phi_next.argmax(axis=1) // 2
-    np.testing.assert_array_equal(
-        path.phi_next_expected.argmax(axis=1), 2 * state + PLAN.argmax(axis=1)[state]
-    )
-    assert not path.ends.any()
-    np.testing.assert_array_equal(domain.theta0, np.zeros(6))
-
-
-def test_the_step_that_a_reader_does_by_hand():
-    """(worn, run) pays 2 and leads to broken, where the crew runs on: −9 sampled, +10 expected, +½ in between."""
-    table = np.array([[60.0, 40.0], [30.0, 20.0], [20.0, 40.0]]).ravel()
-    one = np.eye(6)
-    for sigma, delta in ((0.0, 10.0), (0.5, 0.5), (1.0, -9.0)):
-        theta, _, error = semi_gradient_step(
-            table,
-            np.zeros(6),
-            one[2],
-            2.0,
-            one[4],
-            one[5],
-            sigma=sigma,
-            lam=0.0,
-            gamma=0.95,
-            alpha=0.1,
-        )
-        assert error == pytest.approx(delta, abs=1e-12)
-        assert theta[2] == pytest.approx(30.0 + 0.1 * delta, abs=1e-12)
 
 
 def test_three_features_are_too_few_on_purpose():
@@ -225,23 +124,3 @@ def test_the_exact_twin_reads_its_fractions():
     assert sum(twin.xi) == 1
     residual = twin.A(0, 0) * exact_values(F(0)) + twin.b(0)
     assert residual == sp.zeros(6, 1)
-
-
-def test_policies_cannot_be_changed_by_accident():
-    with pytest.raises(ValueError, match="read-only"):
-        CREW[0, 0] = 1.0
-    with pytest.raises(ValueError, match="read-only"):
-        PLAN[0, 0] = 0.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"gamma": 1.0}, r"gamma is 1\.0"),
-        ({"gamma": float("nan")}, "gamma is nan"),
-        ({"features": "tiles"}, "features is 'tiles'"),
-    ],
-)
-def test_bad_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        machine(**arguments)

@@ -129,20 +129,6 @@ def test_runs_are_those_by_matrices(name, on):
 @pytest.mark.parametrize(
     ("name", "on"), [case for case in CASES if METHODS[case[0]].update != "least squares"]
 )
-def test_a_feature_that_is_never_there_keeps_its_weight_and_changes_no_other(name, on):
-    the_task, method = TASKS[on], METHODS[name]
-    walks = the_task.walks(RUNS, STEPS, np.random.default_rng(2))
-    given = {"lam": lam_of(method), "alphas": ALPHAS, "eta": ETA}
-    found, wanted = (
-        run_method(one, method, walks, **given).theta for one in (task(on, idle=1), the_task)
-    )
-    np.testing.assert_allclose(found[..., :2], wanted, rtol=1e-10, atol=1e-12)
-    assert (found[..., 2] == 5.0).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "on"), [case for case in CASES if METHODS[case[0]].update != "least squares"]
-)
 def test_steps_are_those_by_matrices(name, on):
     the_task, method = TASKS[on], METHODS[name]
     walks = the_task.walks(1, 12, np.random.default_rng(3))
@@ -181,14 +167,14 @@ def test_without_more_said_the_ratio_is_one_and_the_earlier_step_is_this_one():
 
 
 def test_first_weights_are_theta_and_zeros():
-    theta = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    theta = np.arange(6.0).reshape(2, 3)
     first = Weights.first(theta)
-    theta[0, 0] = 9.0
-    assert first.theta.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-    for zeros in (first.omega, first.trace, first.own):
-        np.testing.assert_array_equal(zeros, np.zeros((2, 3)))
-    np.testing.assert_array_equal(first.follow, np.zeros((2, 1)))
-    assert Weights.first([1.0]).follow.shape == (1,)
+    assert not np.shares_memory(first.theta, theta)
+    np.testing.assert_array_equal(first.theta, theta)
+    for zeros, shape in zip(
+        (first.omega, first.trace, first.own, first.follow), [(2, 3)] * 3 + [(2, 1)], strict=True
+    ):
+        np.testing.assert_array_equal(zeros, np.zeros(shape), strict=True)
 
 
 def test_a_run_beyond_the_largest_weight_stays_at_the_step_before():
@@ -213,14 +199,9 @@ def test_a_run_beyond_the_largest_weight_stays_at_the_step_before():
 
 def test_the_gap_grows_with_the_square_of_the_logarithm():
     assert [gap(k) for k in (0, 1, 2, 3, 10, 100, 10_000)] == [0, 0, 1, 1, 5, 21, 84]
-    with pytest.raises(
-        ValueError, match=r"^step is -1; it should be from 0 to 9223372036854775807$"
-    ):
-        gap(-1)
 
 
-STATES, TD = TASKS["states"], METHODS["TD(λ)"]
-WALKS = STATES.walks(RUNS, 5, np.random.default_rng(0))
+TD = METHODS["TD(λ)"]
 FIELDS = {
     "phi": [1.0],
     "reward": 0.0,
@@ -231,88 +212,6 @@ FIELDS = {
     "rho": 1.0,
     "onward": 1.0,
 }
-RUN = {"task": STATES, "method": TD, "walks": WALKS, "lam": 0.5, "alphas": [0.1]}
-STEP = {
-    "method": TD,
-    "seen": Seen(**FIELDS),
-    "weights": Weights.first([1.0]),
-    "lam": 0.5,
-    "gamma": 0.9,
-    "alpha": 0.1,
-}
-OTHER = Task("other", FiniteMDP([[[1.0]]], [[0.0]], 0.0), [[1.0]], [[1.0]], [[1.0]])
-
-
-@pytest.mark.parametrize(
-    ("call", "good", "change", "message"),
-    [
-        (
-            run_method,
-            RUN,
-            {"task": []},
-            r"^task is \[\]; it should be a Task, or a list of one or of one for each",
-        ),
-        (run_method, RUN, {"task": None}, r"^task is None; it should be a Task$"),
-        (run_method, RUN, {"task": [STATES, None, STATES]}, r"^task is None; it should be a Task$"),
-        (
-            run_method,
-            RUN,
-            {"task": [STATES] * 2},
-            r"^task holds 2; .* one, or one for each of 3 runs on one chain$",
-        ),
-        (
-            run_method,
-            RUN,
-            {"task": [STATES, STATES, OTHER]},
-            r"^task holds 3; .* one for each of 3 runs on one chain$",
-        ),
-        (run_method, RUN, {"walks": None}, r"^walks is None; it should be a Walks$"),
-        (run_method, RUN, {"method": None}, r"^method is None; it should be a Method$"),
-        (run_method, RUN, {"every": 0}, r"^every is 0; it should be from 1 to 5$"),
-        (run_method, RUN, {"every": 6}, r"^every is 6; it should be from 1 to 5$"),
-        (
-            run_method,
-            RUN,
-            {"alphas": 0.1},
-            r"^alphas has shape \(\); it should have shape \(any,\)$",
-        ),
-        (
-            run_method,
-            RUN,
-            {"alphas": [0.1, -0.1]},
-            r"^alphas is \[0\.1, -0\.1\]; no entry should be negative$",
-        ),
-        (run_method, RUN, {"eta": -1.0}, r"^eta is -1\.0; it should be in \[0, inf\)$"),
-        (run_method, RUN, {"lam": 1.5}, r"^lam is 1\.5; it should be in \[0, 1\]$"),
-        (run_method, RUN, {"lam": -0.5}, r"^lam is -0\.5; it should be in \[0, 1\]$"),
-        (method_step, STEP, {"method": None}, r"^method is None; it should be a Method$"),
-        (method_step, STEP, {"seen": None}, r"^seen is None; it should be a Seen$"),
-        (method_step, STEP, {"weights": None}, r"^weights is None; it should be a Weights$"),
-        (method_step, STEP, {"earlier": 3}, r"^earlier is 3; it should be a Seen$"),
-        (method_step, STEP, {"lam": 1.5}, r"^lam is 1\.5; it should be in \[0, 1\]$"),
-        (method_step, STEP, {"gamma": 1.5}, r"^gamma is 1\.5; it should be in \[0, 1\]$"),
-        (method_step, STEP, {"gamma": -0.5}, r"^gamma is -0\.5; it should be in \[0, 1\]$"),
-        (method_step, STEP, {"eta": -1.0}, r"^eta is -1\.0; it should be in \[0, inf\)$"),
-        (method_step, STEP, {"alpha": "a"}, r"^alpha is 'a'"),
-        (method_step, STEP, {"seen": Seen(**(FIELDS | {"w": "a"}))}, r"^w is 'a'"),
-        (Weights.first, {}, {"theta0": [np.nan]}, r"^theta0 is nan"),
-    ],
-)
-def test_bad_input_is_refused_by_name(call, good, change, message):
-    with pytest.raises(ValueError, match=message):
-        call(**(good | change))
-
-
-@pytest.mark.parametrize(
-    "name", [name for name, method in METHODS.items() if method.update != "least squares"]
-)
-def test_what_a_method_does_not_use_stays_as_it_was(name):
-    method = METHODS[name]
-    old = Weights(*(np.array([x]) for x in (1.0, 2.0, 3.0, 4.0, 5.0)))
-    new = method_step(method, Seen(**FIELDS), old, lam=0.0, gamma=0.9, alpha=0.1)
-    assert method.update == "htd" or new.own.tolist() == [4.0]
-    assert method.emphasis or new.follow.tolist() == [5.0]
-    assert method.update not in ("semi-gradient", "direct") or new.omega.tolist() == [2.0]
 
 
 def test_what_overflows_is_named():
@@ -343,20 +242,3 @@ def test_what_overflows_is_named():
             gamma=0.9,
             alpha=0.1,
         )
-
-
-def test_a_ridge_pulls_omega_towards_zero():
-    """φ = 0 leaves the ridge alone: ω ← ω(1 − ηακ)."""
-    still = Seen([0.0], 0.0, [0.0], [0.0], w=1.0, c=1.0, rho=1.0, onward=1.0)
-    old = Weights(*(np.array([x]) for x in (1.0, 2.0, 0.0, 0.0, 0.0)))
-    done = method_step(
-        Method(update="tdrc", kappa=0.5), still, old, lam=0.5, gamma=0.9, alpha=0.1, eta=3.0
-    )
-    assert done.omega.tolist() == [pytest.approx(2.0 * (1.0 - 3.0 * 0.1 * 0.5))]
-    assert done.theta.tolist() == [1.0]
-
-
-def test_what_a_task_holds_cannot_be_changed():
-    held = {name: value for name, value in vars(STATES).items() if isinstance(value, np.ndarray)}
-    assert {"mu", "pi", "M", "phi"} <= set(held)
-    assert not [name for name, value in held.items() if value.flags.writeable]

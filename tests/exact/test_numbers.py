@@ -96,11 +96,6 @@ def both_to_one(k):
     return gamma_to_one(k, 1.0 - 10.0**-k)
 
 
-def on_policy(k):
-    mdp, mu, _, features = parts(1.0 - 10.0**-k)
-    return PredictionProblem.on_pairs(mdp, mu, mu, features), 1.0 - 10.0**-k
-
-
 def constant_feature(k):
     """The slow mode of the chain is a feature: A has an entry of size 1 − γ between entries of size one."""
     mdp, mu, pi, features = parts(1.0 - 10.0**-k)
@@ -111,12 +106,6 @@ def constant_feature(k):
 def collinear(k):
     mdp, mu, pi, features = parts(0.9)
     features[:, 1] = features[:, 0] + 10.0**-k * features[:, 1]
-    return PredictionProblem.on_pairs(mdp, mu, pi, features), 0.7
-
-
-def rare_action(k):
-    mdp, _, pi, features = parts(0.9)
-    mu = np.tile([1.0 - 10.0**-k, 10.0**-k], (3, 1))
     return PredictionProblem.on_pairs(mdp, mu, pi, features), 0.7
 
 
@@ -147,10 +136,8 @@ FAMILIES = {
     "gamma, lambda 0": (lambda k: gamma_to_one(k, 0.0), 15, 16),
     "gamma, lambda 1": (lambda k: gamma_to_one(k, 1.0), 9, 12),
     "gamma and lambda": (both_to_one, 9, 12),
-    "on-policy": (on_policy, 9, 12),
     "constant feature": (constant_feature, 9, 12),
     "collinear": (collinear, 4, 6),
-    "rare action": (rare_action, 15, 16),
     "rare action, table": (rare_action_table, 9, 12),
     "long episodes": (long_episodes, 9, 10),
 }
@@ -237,26 +224,6 @@ def test_bounds_hold_or_the_result_is_refused(family):
     ), refusals
 
 
-def test_the_features_of_float64_itself_are_where_collinear_turns_into_singular():
-    with pytest.raises(
-        ValueError,
-        match=r"features are nearly collinear: the condition number of Ξ\^½Φ is 1\.\de\+13",
-    ):
-        collinear(12)[0].mspbe(THETA, SIGMA, 0.7)
-    assert collinear(11)[0].rank_M == 3
-    assert collinear(15)[0].rank_M == 2
-
-
-def test_a_trace_that_lives_too_long_is_refused_and_named():
-    problem, _ = gamma_to_one(13, 1.0)
-    assert np.isfinite(problem.A(SIGMA, 0.9)).all()
-    for call in (problem.A, problem.b, problem.fixed_point, problem.rank_A, problem.gamma_v):
-        with pytest.raises(
-            ValueError, match=r"gamma·lam is 0\.9999999999999; .* should be further below 1"
-        ):
-            call(SIGMA, 1.0)
-
-
 @pytest.mark.parametrize("k", POWERS)
 def test_values_lose_what_the_condition_number_says_or_are_refused(k):
     mdp, mu, *_ = parts(1.0 - 10.0**-k)
@@ -326,18 +293,6 @@ def test_spectral_abscissa_is_as_good_as_its_eigenvalue_is_conditioned(k):
             assert abs(mpmath.mpf(spectral_abscissa(matrix)) - want) <= rounding / overlap
 
 
-def test_spectral_abscissa_of_a_jordan_block_is_off_by_a_root_of_rounding_as_documented():
-    n = 6
-    block = -np.eye(n) + np.diag(np.ones(n - 1), 1)
-    shear = np.tril(np.ones((n, n)))
-    matrix = (
-        shear @ block @ np.linalg.inv(shear)
-    )  # whole numbers: no rounding, every eigenvalue is −1
-    norm = np.linalg.norm(matrix, 2)
-    error = abs(spectral_abscissa(matrix) + 1.0)
-    assert 1e-6 < error <= (2 * norm) ** (1 - 1 / n) * (10 * n * EPS * norm) ** (1 / n)
-
-
 # ---------------------------------------------------------------- the bounds, entry by entry
 
 
@@ -398,11 +353,6 @@ def test_bounds_on_residual_and_gradient_are_those_of_the_formulas():
     for j in range(2):
         slope = np.hypot(*(y.T @ change[:, j]))
         assert bound.gradient(theta)[j] == near(white * changes[j] * size + slope * residual)
-    for call in (bound.residual, bound.gradient):
-        with pytest.raises(
-            ValueError, match=r"^theta has shape \(3,\); it should have shape \(2,\)$"
-        ):
-            call(np.ones(3))
 
 
 def test_the_bound_on_a_fixed_point_is_that_of_the_formula():
@@ -431,13 +381,6 @@ def test_the_error_of_a_resolvent_is_bounded_by_the_series_or_by_the_condition_n
     system = np.eye(2) - 0.999 * chain
     norm, inverse = (max(abs(rows).sum(axis=1)) for rows in (system, np.linalg.inv(system)))
     assert resolvent_error(chain, 0.999) == near(2 * 10 * EPS * norm * inverse, 1e-9)
-    with pytest.raises(
-        ValueError, match=r"^chain has shape \(2, 3\); it should have shape \(2, 2\)$"
-    ):
-        resolvent_error(np.ones((2, 3)) / 3, 0.5)
-    for decay in (-0.1, 1.1):
-        with pytest.raises(ValueError, match=rf"^decay is {decay}; it should be in \[0, 1\]$"):
-            resolvent_error(chain, decay)
 
 
 def test_a_refused_resolvent_says_what_it_was_and_what_to_do():

@@ -31,8 +31,7 @@ Outcome = tuple[str, Any]
 
 
 def _fixed(x: np.ndarray) -> np.ndarray:
-    x = x.copy()
-    x.setflags(write=False)
+    (x := x.copy()).setflags(write=False)
     return x
 
 
@@ -77,25 +76,6 @@ def is_whole(value: Any) -> bool:
     )
 
 
-def _rounded(kind: type) -> Callable[[np.ndarray], np.ndarray]:
-    def change(x: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            rounded = x.astype(kind).astype(float)
-        return np.where(np.isfinite(rounded), rounded, x)
-
-    return change
-
-
-def shaped(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """A change of an array, made to a number or to the numbers of a sequence."""
-    if isinstance(value, np.ndarray):
-        return change(value)
-    if isinstance(value, list | tuple):
-        numbers = iter(change(np.array([float(v) for v in value if v is not None])).tolist())
-        return type(value)(v if v is None else type(v)(next(numbers)) for v in value)
-    return type(value)(change(np.array(float(value))).item())
-
-
 def one_hot(x: np.ndarray) -> np.ndarray:
     return np.eye(x.shape[-1])[x.argmax(axis=-1)] if x.ndim else np.ones(())
 
@@ -103,19 +83,16 @@ def one_hot(x: np.ndarray) -> np.ndarray:
 def whole(name: str, value: Any) -> Iterator[Any]:
     """Whole numbers in place of a value, the more telling ones first."""
     if isinstance(value, int):  # 12·12 leaves 8 bits, and so does 120 + 12
-        larger = {"first_run": (120,), "run": (120,), "seed": (120,), "workers": ()}.get(
-            name, (12,)
-        )
-        yield from (*larger, value) if value < 12 else (value,)
-    elif is_whole(value):
-        yield value
+        larger = {"first_run": (120,), "run": (120,), "seed": (120,), "workers": ()}
+        yield from (*larger.get(name, (12,)), value) if value < 12 else (value,)
     elif isinstance(value, float):
         yield from (100.0, 1.0)
+    elif isinstance(value, np.ndarray) and not is_whole(value):
+        size = np.abs(value)
+        yield from (np.rint(100.0 * size / (size.max() or 1.0)), np.rint(size))
+        yield from (one_hot(value), np.rint(value))
     else:
-        yield shaped(value, lambda x: np.rint(100.0 * np.abs(x) / (np.abs(x).max() or 1.0)))
-        yield shaped(value, lambda x: np.rint(np.abs(x)))
-        yield shaped(value, one_hot)
-        yield shaped(value, np.rint)
+        yield value
 
 
 def outcome(key: str, changes: dict[str, Any]) -> Outcome:
@@ -185,16 +162,8 @@ def variants(key: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     for kind in INTEGERS:
         yield kind.__name__, base, {name: convert(value, kind) for name, value in base.items()}
     for kind in FLOATS:
-        rounded = {
-            name: shaped(value, _rounded(kind))
-            for name, value in good.items()
-            if not is_whole(value)
-        }
-        yield (
-            kind.__name__,
-            rounded,
-            {name: convert(value, kind) for name, value in rounded.items()},
-        )
+        parts = {name: value for name, value in good.items() if not is_whole(value)}
+        yield kind.__name__, parts, {name: convert(value, kind) for name, value in parts.items()}
     for layout, change in LAYOUTS.items():
         arrays = {name: value for name, value in good.items() if isinstance(value, np.ndarray)}
         yield layout, arrays, {name: change(value) for name, value in arrays.items()}

@@ -4,8 +4,9 @@ Each public callable is called as `fuzz_calls` derives it, with one argument cha
 kind is refused, and the refusal begins with the name of the argument; `TAKEN` lists the arguments that may be anything.
 A number has the range that `RANGES` gives to its name, the same in the whole library but for the functions that
 `ELSEWHERE` lists: a closed end is accepted, an open one is not, and what is just beyond is refused by the name, too.
-So is a NaN in an array, a number larger than `check.LARGEST`, or a size that asks for more than `check.ROOM`, except
-where a list below says otherwise.
+So is a NaN in an array, an array with an axis too many, a number larger than `check.LARGEST`, or a size that asks for
+more than `check.ROOM`, except where a list below says otherwise. `REFUSED` adds what only the arguments together, or the
+meaning of one, make wrong. A refusal says what the argument is, and after a semicolon what it should be.
 
 There is one test for each module, so that `tests/mutants.py` can hold a module to its own.
 """
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz_calls import UNSPOILT, call, keys, public
+from refused import REFUSED
 
 from gqlib._validate import LARGEST
 from gqlib.domains.cart_pole import SMALLEST_GAMMA
@@ -250,6 +252,45 @@ NOT_MADE = {
 }
 
 
+# Arrays that may have an axis more: stacks of what the function takes, or refused by the name of another.
+ANY_SHAPE = {
+    f"{function}.{name}"
+    for function, names in {
+        "control.agent.Agent.learn": ("next_state",),
+        "emphatic.followon_limit": ("ratios",),
+        "emphatic.followon_second_moment": ("ratios",),
+        "evaluation.grids.significant": ("values",),
+        "evaluation.measures.empirical_mspbe": ("theta",),
+        "evaluation.measures.exact_mspbe": ("theta",),
+        "evaluation.measures.value_error": ("theta",),
+        "learners.corrected.trace_variance_limit": ("ratios",),
+        "learners.textbook.TracedProblem.of": ("c",),
+        "learners.textbook.expected_trace": ("c",),
+        "methods.steps.Weights.first": ("theta0",),
+        "poisson.Affine": ("constant",),
+        "stability.joint": ("a",),
+        "stats.cases.case_counts": ("scores",),
+        "stats.comparisons.paired_ratio": ("first", "second"),
+        "stats.ends.better_than_both": ("at_zero", "at_one", "middle"),
+        "stats.ends.paired_p_values": ("first", "second"),
+        "stats.ends.sign_p_values": ("first", "second"),
+        "stats.ends.signed_rank_p_values": ("first", "second"),
+        "stats.ends.verdict": ("at_zero",),
+        "stats.intervals.bounded_interval": ("sample",),
+        "tabular.errors.bias_variance_interval": ("exact",),
+        "tabular.errors.rms_error": ("tables",),
+        "variance.second_moment_limit": ("c",),
+        "variance.trace_first_moments": ("c",),
+        "variance.trace_second_moments": ("c",),
+    }.items()
+    for name in names
+}
+# What a refusal looks like: the argument and what it is, then in small letters what it should be.
+FORM = re.compile(
+    r".*[;,:] (?![A-Z]{2}(?!ON)).*\b[a-z]{2,}\b.*([^A-Z\s]|[a-z]MDP|AᵀTD|\.P)", re.DOTALL
+)
+
+
 def refusal(key: str, **changes: Any) -> str:
     """Why a call is refused, after those changes; empty where it is not."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -294,6 +335,7 @@ def cases(place: str, name: str, value: Any) -> Iterator[tuple[Any, bool]]:
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size:
         yield spoilt(value, np.nan), place in HOLES
         yield spoilt(value, 1.1 * LARGEST), sized
+        yield value[None], place in ANY_SHAPE
     elif isinstance(value, int | float):
         yield from ends(text, isinstance(value, int))
     if isinstance(value, float):
@@ -307,18 +349,22 @@ MODULES = sorted({public()[key].__module__ for key in keys() if key not in UNSPO
 
 @pytest.mark.parametrize("module", MODULES)
 def test_each_argument_is_held_to_its_range(module):
-    for key in (
-        key for key in keys() if public()[key].__module__ == module and key not in UNSPOILT
-    ):
+    for key in keys():
+        if public()[key].__module__ != module or key in UNSPOILT:
+            continue
+        short = key.removeprefix("gqlib.")
+        wrong = [(f"{name}", changes, False) for name, changes in REFUSED.get(short, [])]
         for name, value in call(key).items():
-            if name != "self":
-                for changed, taken in cases(f"{key.removeprefix('gqlib.')}.{name}", name, value):
-                    found = refusal(key, **{name: changed})
-                    assert found.startswith(f"{name} ") is not taken, (key, name, changed, found)
+            spoils = cases(f"{short}.{name}", name, value) if name != "self" else ()
+            wrong += [(f"{name} ", {name: changed}, taken) for changed, taken in spoils]
+        for begins, changes, taken in wrong:
+            found = refusal(key, **changes)
+            assert found.startswith(begins) is not taken, (key, changes, found)
+            assert not found or FORM.fullmatch(found), (key, found)
 
 
 def test_the_tables_are_about_arguments_that_exist():
     found = {f"{key.removeprefix('gqlib.')}.{name}" for key in keys() for name in call(key)}
-    assert [
-        place for place in [*OWN, *TAKEN, *HOLES, *ANY_SIZE, *NOT_MADE] if place not in found
-    ] == []
+    places = [*OWN, *TAKEN, *HOLES, *ANY_SIZE, *ANY_SHAPE, *NOT_MADE]
+    assert [place for place in places if place not in found] == []
+    assert {f"gqlib.{key}" for key in REFUSED} <= set(keys())

@@ -177,39 +177,6 @@ def test_sigma_0_lambda_0_is_gq_of_maei_and_lambda_parts_them():
     assert differ(gq_run(data, 0.0, 0.7), maei(data, 0.7, data.rho)) > 1e-2
 
 
-def test_on_policy_gq_0_lambda_and_gq_of_maei_differ_by_noise_of_mean_zero():
-    data = walk(on_policy=True)
-    assert np.allclose(data.rho, 1.0)
-    assert differ(gq_run(data, 0.0, 0.7), maei(data, 0.7, data.rho)) > 1e-3
-    # The corrections, u_GQ = E_πφ − λφ' and u_Maei = (1 − λ)E_πφ, have one mean given the trace.
-    p, lam = data.problem, 0.7
-    ours = p.gamma_v(0.0, lam)
-    theirs = GAMMA * (1 - lam) * (p.p_pi @ p.features).T @ p.trace_weights(lam)
-    np.testing.assert_allclose(ours, theirs, atol=1e-12)
-    off = walk().problem
-    assert (
-        differ(
-            off.gamma_v(0.0, lam),
-            GAMMA * (1 - lam) * (off.p_pi @ off.features).T @ off.trace_weights(lam),
-        )
-        > 0.1
-    )
-
-
-def test_off_policy_the_weighted_trace_has_another_matrix():
-    p = walk().problem
-    weighted = PredictionProblem(p.features, p.p_mu, p.p_pi, p.rewards, p.xi, GAMMA, p_trace=p.p_pi)
-    product = (
-        p.features.T
-        * p.xi
-        @ np.linalg.solve(
-            np.eye(p.n) - GAMMA * 0.7 * p.p_pi, GAMMA * p.p_pi @ p.features - p.features
-        )
-    )
-    np.testing.assert_allclose(weighted.A(0.0, 0.7), product, atol=1e-12)
-    assert differ(weighted.A(0.0, 0.7), p.A(0.0, 0.7)) > 0.1
-
-
 def test_tree_backup_on_the_two_state_example_has_the_matrix_of_its_source():
     # Closed form for the continuing chain; Retrace(λ) has the same, since min(1, ρ)μ = πμ there.
     gamma, lam = 0.95, 0.8
@@ -225,22 +192,6 @@ def test_tree_backup_on_the_two_state_example_has_the_matrix_of_its_source():
     assert differ(p.A(0.0, lam), np.array(closed)) > 0.05
 
 
-def test_gtd2_moves_theta_otherwise_and_has_the_same_mean_at_omega_of_theta():
-    data = walk()
-    gtd2 = run(
-        data,
-        lambda s, k: gtd2_step(
-            *s, data.phi[k], data.reward[k], 0.4 * data.ahead[k] + 0.6 * data.expected[k],
-            gamma=GAMMA, alpha=ALPHA, beta=BETA,
-        )[:-1],
-        omega=0.5, trace=False,
-    )  # fmt: skip
-    assert differ(gq_run(data, 0.4, 0.0), gtd2) > 1e-2
-    p, theta = data.problem, np.array([1.0, -2.0, 0.5])
-    omega = p.solve_M(p.td_step(theta, 0.4, 0.0))
-    np.testing.assert_allclose(-p.A(0.4, 0.0).T @ omega, p.prop1_step(theta, 0.4, 0.0), atol=1e-12)
-
-
 def test_the_mean_of_a_gtd2_step_is_minus_a_transposed_omega():
     p, theta, omega = walk().problem, np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.1, -0.4])
     ahead = p.next_features(0.0)
@@ -252,49 +203,6 @@ def test_the_mean_of_a_gtd2_step_is_minus_a_transposed_omega():
         moves += p.xi[i] * np.array([new[0] - theta, new[1] - omega])
     np.testing.assert_allclose(moves[0], -p.A(0.0, 0.0).T @ omega, atol=1e-12)
     np.testing.assert_allclose(moves[1], p.td_step(theta, 0.0, 0.0) - p.M @ omega, atol=1e-12)
-
-
-def q_sigma_lambda_return(q, v, r, sigma, lam, gamma):
-    deltas = r + gamma * (sigma * q[1:] + (1 - sigma) * v) - q[:-1]
-    return q[0] + deltas @ (gamma * lam) ** np.arange(len(r))
-
-
-def n_step_average(q, v, r, pi, sigma, lam, gamma):
-    """(1 − λ) Σ λ^{n−1} G_n, what is left at the end on the longest return."""
-    size = len(r)
-    returns = [
-        n_step_q_sigma_return(q[: n + 1], v[:n], r[:n], pi[:n], sigma=sigma, gamma=gamma)
-        for n in range(1, size + 1)
-    ]
-    weights = (1 - lam) * lam ** np.arange(size)
-    weights[-1] = lam ** (size - 1)
-    return weights @ returns
-
-
-def test_the_lambda_average_of_n_step_q_sigma_is_q_sigma_lambda_only_at_sigma_1():
-    rng = np.random.default_rng(0)
-    q, v, r, pi = (
-        rng.standard_normal(13),
-        rng.standard_normal(12),
-        rng.standard_normal(12),
-        rng.random(12),
-    )
-    for sigma, equal in ((1.0, True), (0.5, False), (0.0, False)):
-        gap = n_step_average(q, v, r, pi, sigma, 0.8, 0.9) - q_sigma_lambda_return(
-            q, v, r, sigma, 0.8, 0.9
-        )
-        assert (abs(gap) < 1e-12) == equal
-    # With π = 1 nothing is cut, and every σ agrees.
-    ones = np.ones(12)
-    gap = n_step_average(q, v, r, ones, 0.3, 0.8, 0.9) - q_sigma_lambda_return(
-        q, v, r, 0.3, 0.8, 0.9
-    )
-    assert abs(gap) < 1e-12
-
-
-def test_one_step_q_sigma_needs_no_trace():
-    found = n_step_q_sigma_return([2.0, 3.0], [5.0], [1.0], [0.1], sigma=0.25, gamma=0.5)
-    assert found == pytest.approx(1.0 + 0.5 * (0.25 * 3.0 + 0.75 * 5.0))
 
 
 @pytest.mark.parametrize("max_steps", [7, 1000])
@@ -337,23 +245,3 @@ def test_the_n_step_return_is_where_the_table_goes(sigma):
     )
     assert found == pytest.approx(table[0, actions[0]], abs=1e-12)
     assert abs(found - q[0, actions[0]]) > 0.01
-
-
-def test_bad_input_is_refused_by_name():
-    one = [1.0]
-    with pytest.raises(ValueError, match="rho"):
-        maei_gq_step(
-            one, one, one, one, 0.0, one, rho=-1.0, lam=0.5, gamma=0.9, alpha=0.1, beta=0.1
-        )
-    with pytest.raises(ValueError, match="probability"):
-        tree_backup_step(one, one, one, 0.0, one, probability=2.0, lam=0.5, gamma=0.9, alpha=0.1)
-    with pytest.raises(ValueError, match="phi_next"):
-        sarsa_lambda_step(one, one, one, 0.0, [1.0, 2.0], lam=0.5, gamma=0.9, alpha=0.1)
-    with pytest.raises(ValueError, match="beta"):
-        gtd2_step(one, one, one, 0.0, one, gamma=0.9, alpha=0.1, beta=np.nan)
-    with pytest.raises(ValueError, match="lam"):
-        tdc_step(one, one, one, one, 0.0, one, lam=-0.1, gamma=0.9, alpha=0.1, beta=0.1)
-    with pytest.raises(ValueError, match="values"):
-        n_step_q_sigma_return([1.0], [1.0], [1.0], [1.0], sigma=0.5, gamma=0.9)
-    with pytest.raises(ValueError, match="gamma"):
-        expected_sarsa_step(one, one, 0.0, one, gamma=1.1, alpha=0.1)

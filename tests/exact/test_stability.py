@@ -29,9 +29,6 @@ from gqlib.stability import (
     transient_peak,
 )
 
-ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "two_state.json").read_text())[
-    "two_state"
-]
 BAIRD = json.loads((Path(__file__).parents[1] / "oracles" / "baird.json").read_text())["baird"]
 
 
@@ -70,19 +67,6 @@ def block_baird(name):
     return problem, data["state_action_block_features"]["A_sigma_grid"]
 
 
-@pytest.mark.parametrize(
-    "case", ORACLE["grid"], ids=lambda c: f"{c['gamma']}-{c['lambda']}-{c['sigma']}"
-)
-def test_abscissas_of_the_two_state_example_are_the_reference(case):
-    a = two_state(case["gamma"]).problem.A(case["sigma"], case["lambda"])
-    assert spectral_abscissa(a) == pytest.approx(
-        max(v["re"] for v in case["eigenvalues"]), rel=1e-10
-    )
-    assert numerical_abscissa(a) == pytest.approx(
-        max(case["eigenvalues_of_symmetric_part"]), rel=1e-9
-    )
-
-
 @pytest.mark.parametrize("gamma", [0.5, 0.84, 0.9, 0.95, 0.99, 0.999])
 @pytest.mark.parametrize("lam", [0.0, 0.3, 0.7, 0.9, 0.95])
 def test_critical_sigma_of_the_continuing_chain_is_its_closed_form(gamma, lam):
@@ -113,14 +97,6 @@ def test_claim_of_figure_2_with_value_zero_at_the_end_every_sigma_lambda_gamma_i
         assert phase_diagram(problem, np.linspace(0, 1, 21), np.linspace(0, 1, 21)).max() < 0.0
 
 
-def test_every_crossing_is_found_when_there_are_many():
-    """Diagonal entries (σ − c)·sign swap places: the abscissa max(σ − 0.7, 0.2 − σ) changes sign at 0.2 and 0.7."""
-    low, high = np.diag([-0.7, 0.2]), np.diag([0.3, -0.8])
-    np.testing.assert_allclose(
-        critical_sigma(Pencil(turned(low), turned(high)), 0.0), [0.2, 0.7], atol=1e-10
-    )
-
-
 def test_two_crossings_much_closer_than_the_grid_are_both_found():
     gap = 1e-5
     at = 0.2 + gap * np.array([0.0, 1.0])
@@ -141,21 +117,6 @@ def test_a_complex_pair_that_crosses_and_returns_within_the_grid_is_found():
     low, high = block(-b, a), block(1 - b, a - 1)
     found = critical_sigma(Pencil(turned(low, 2), turned(high, 2)), 0.0)
     np.testing.assert_allclose(found, [a, b], atol=1e-8)
-
-
-def test_features_that_are_zero_have_no_crossings():
-    base = two_state(0.9).problem
-    nothing = PredictionProblem(np.zeros((4, 2)), base.p_mu, base.p_pi, base.rewards, base.xi, 0.9)
-    with pytest.raises(ValueError, match=r"^problem has features that are zero wherever it goes"):
-        phase_diagram(nothing, [0.0], [0.0])
-    assert critical_sigma(nothing, 0.5).size == 0
-
-
-def test_one_chain_means_no_crossing_for_any_sigma():
-    assert (
-        critical_sigma(random_problem(np.random.default_rng(1), 3, 2, 3, on_policy=True), 0.5).size
-        == 0
-    )
 
 
 def test_a_touch_of_zero_is_not_a_change_of_sign():
@@ -295,62 +256,6 @@ def test_growth_starts_at_the_numerical_abscissa():
 
 def test_no_peak_where_nothing_grows_and_none_where_nothing_decays():
     assert transient_peak([[-1.0, 0.0], [0.0, -2.0]]) == (0.0, 1.0)
-    with pytest.raises(ValueError, match=r"spectral abscissa 0\.5"):
-        transient_peak([[0.5]])
-
-
-@pytest.mark.parametrize(
-    "call", [spectral_abscissa, numerical_abscissa, transient_peak, numerical_range]
-)
-def test_bad_matrices_are_named(call):
-    with pytest.raises(ValueError, match="matrix has shape"):
-        call([[1.0, 2.0]])
-    with pytest.raises(ValueError, match="matrix has shape"):
-        call(3.0)
-    with pytest.raises(ValueError, match="matrix is nan"):
-        call([[np.nan]])
-
-
-def test_bad_settings_are_named():
-    problem = two_state().problem
-    with pytest.raises(ValueError, match=r"lam is -0\.1"):
-        critical_sigma(problem, -0.1)
-    with pytest.raises(ValueError, match="eta is -1"):
-        joint_matrix(problem, 0.5, 0.5, -1)
-    with pytest.raises(ValueError, match="sigmas is nan"):
-        phase_diagram(problem, [np.nan], [0.0])
-
-
-def test_zero_is_neither_hurwitz_nor_negative_definite():
-    assert not is_hurwitz([[0.0]])
-    assert not is_negative_definite([[0.0]])
-    with pytest.raises(ValueError, match=r"^matrix has spectral abscissa 0; it should be negative"):
-        transient_peak([[0.0]])
-
-
-def test_arguments_are_named():
-    problem, matrix = two_state(0.9).problem, [[-1.0, 9.0], [0.0, -2.0]]
-    for call, rest in (
-        (critical_sigma, (0.5,)),
-        (joint_matrix, (0.0, 0.5, 1.0)),
-        (phase_diagram, ([0.0], [0.5])),
-    ):
-        with pytest.raises(ValueError, match=r"^problem is 3; it should be a LinearPrediction"):
-            call(3, *rest)
-    with pytest.raises(ValueError, match=r"^points is 1"):
-        numerical_range(matrix, 1)
-    assert len(numerical_range(matrix)) == 181
-    assert len(numerical_range(matrix, 2)) == 2
-    with pytest.raises(ValueError, match=r"^times has shape \(\)"):
-        growth(matrix, 1.0)
-    for lams in ([-0.1, 0.5], [0.5, 1.1]):
-        with pytest.raises(ValueError, match=r"^lams is .*; every entry should be in \[0, 1\]"):
-            phase_diagram(problem, [0.0], lams)
-    with pytest.raises(ValueError, match=r"^lams has shape"):
-        phase_diagram(problem, [0.0], 0.5)
-    with pytest.raises(ValueError, match=r"^sigmas has shape"):
-        phase_diagram(problem, 0.5, [0.5])
-    assert phase_diagram(problem, [0.0, 0.5, 1.0], [0.0, 1.0]).shape == (2, 3)
 
 
 def test_the_bialternate_sum_has_the_sums_of_pairs_of_eigenvalues():
@@ -373,23 +278,17 @@ def test_roots_of_a_pencil_make_it_singular_and_infinite_ones_are_left_out():
 
 def test_signs_change_where_values_leave_the_noise():
     points = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
-    np.testing.assert_allclose(sign_changes(lambda x: x - 0.5, points, 1e-12), [0.5], rtol=1e-14)
-    assert sign_changes(lambda x: abs(x), points, 1e-12).size == 0
-    assert (
-        sign_changes(lambda x: x, points, 2.0).size == 0
-    )  # all within the noise, its edge included
-    np.testing.assert_allclose(sign_changes(lambda x: x**3 - x, points, 0.1), [0.0], atol=1e-12)
-    np.testing.assert_allclose(
-        sign_changes(np.sin, np.array([1.0, 4.0, 7.0]), 1e-9), [np.pi, 2 * np.pi], rtol=1e-15
-    )
-    with pytest.raises(
-        ValueError, match=r"^function is .+, which is NaN at -1\.0; it should be a number"
+    for function, at, noise, wanted in (
+        (lambda x: x - 0.5, points, 1e-12, [0.5]),
+        (abs, points, 1e-12, []),
+        (lambda x: x, points, 2.0, []),
+        (lambda x: x**3 - x, points, 0.1, [0.0]),
+        (np.sin, [1.0, 4.0, 7.0], 1e-9, [np.pi, 2 * np.pi]),
+        (lambda x: x - 1.0, [-1e50, 1e50], 0.0, [1.0]),
     ):
-        sign_changes(lambda x: x if x < -1.5 else np.nan, points, 1e-12)
-    far = sign_changes(
-        lambda x: x - 1.0, [-1e50, 1e50], 0.0
-    )  # more halvings than brentq takes unless told
-    np.testing.assert_allclose(far, [1.0], rtol=1e-14)
+        np.testing.assert_allclose(
+            sign_changes(function, at, noise), wanted, rtol=1e-14, atol=1e-12
+        )
 
 
 def test_joint_matrices_of_stacks_are_those_of_their_members():
@@ -400,34 +299,10 @@ def test_joint_matrices_of_stacks_are_those_of_their_members():
         np.testing.assert_array_equal(stacked[k], expected)
 
 
-def test_a_faster_clock_moves_the_peak_and_leaves_its_size():
-    matrix = np.array([[-1.0, 9.0], [0.0, -2.0]])
-    time, size = transient_peak(matrix)
-    assert transient_peak(1e6 * matrix) == pytest.approx((time / 1e6, size), rel=1e-6)
-
-
 def test_the_numerical_range_of_a_diagonal_matrix_runs_between_its_outermost_entries():
     np.testing.assert_allclose(
         numerical_range(np.diag([1.0, 2.0, 4.0]), points=3), [4.0, 1.0, 4.0], atol=1e-12
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("clock", [1e-4, 1.0, 1e4])
-def test_a_slow_start_is_a_peak_too(clock):
-    shear = np.array([[-1.0, 3.0], [0.0, -1.0]])  # grows at first at the rate ½
-    time, size = transient_peak(clock * shear)
-    times = np.linspace(0.0, 3.0, 3001)
-    sizes = growth(shear, times)
-    assert size == pytest.approx(sizes.max(), rel=1e-6)
-    assert time * clock == pytest.approx(times[sizes.argmax()], abs=2e-3)
-    assert size > 1.1
-
-
-def test_roots_of_a_pencil_do_not_depend_on_its_scale():
-    constant, slope = np.diag([1.0, -3.0]), np.diag([0.0, 2.0])
-    for scale in (1e-10, 1.0, 1e10):
-        np.testing.assert_allclose(pencil_roots(scale * constant, scale * slope).real, [1.5])
 
 
 def spirals(*real_parts):
@@ -465,21 +340,3 @@ def test_crossings_do_not_depend_on_the_scale_of_the_features(scale):
         scale * base.features, base.p_mu, base.p_pi, base.rewards, base.xi, 0.9
     )
     np.testing.assert_allclose(critical_sigma(scaled, 0.0), [8 / 27], rtol=1e-9)
-
-
-def test_small_ratios_and_bad_grids():
-    problem = two_state(0.9).problem
-    np.testing.assert_allclose(
-        joint_matrix(problem, 0.0, 0.0, 0.5)[2:], 0.5 * joint_matrix(problem, 0.0, 0.0, 1.0)[2:]
-    )
-    with pytest.raises(
-        ValueError, match=r"^lams is \[0\.5, 1\.5\]; every entry should be in \[0, 1\]"
-    ):
-        phase_diagram(problem, [0.0], [0.5, 1.5])
-
-
-def test_a_matrix_that_is_not_square_is_refused_with_the_shape_it_should_have():
-    with pytest.raises(
-        ValueError, match=r"^matrix has shape \(2, 3\); it should have shape \(2, 2\)"
-    ):
-        spectral_abscissa(np.ones((2, 3)))

@@ -40,35 +40,3 @@ def test_it_covers():
         low, high = stratified_interval(draw(50), rng, resamples=400)
         inside += low <= truth <= high
     assert 0.88 * 200 <= inside <= 0.99 * 200
-
-
-@pytest.mark.parametrize(
-    ("strata", "said"),
-    [
-        ([], "^strata is empty"),
-        ([[1.0]], "strata holds 1 runs"),
-        ([np.ones((3, 2))], r"shape \(3, 2\)"),
-        (3, "strata is 3"),
-    ],
-)
-def test_refusals_name_the_argument(strata, said):
-    with pytest.raises(ValueError, match=said):
-        interquartile_mean(strata)
-    with pytest.raises(ValueError, match=said):
-        stratified_interval(strata, np.random.default_rng(0))
-
-
-def test_a_generator_determines_the_interval():
-    strata = [np.arange(10.0), np.arange(5.0) ** 2]
-    first, again, other = (
-        stratified_interval(strata, np.random.default_rng(seed), resamples=50) for seed in (0, 0, 1)
-    )
-    assert first == again != other
-
-
-def test_room_is_that_of_all_resamples_together():
-    """Of runs that are all alike there is nothing to resample, but what is asked for is refused all the same."""
-    alike = [np.zeros(4), np.ones(4)]
-    assert stratified_interval(alike, np.random.default_rng(0), resamples=2**28) == (0.5, 0.5)
-    with pytest.raises(ValueError, match=r"^resamples is 268435457; it should be smaller"):
-        stratified_interval(alike, np.random.default_rng(0), resamples=2**28 + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 import sympy as sp
 
 from gqlib import FiniteMDP, PredictionProblem, symbolic
-from gqlib.domains import random_problem, two_state
+from gqlib.domains import two_state
 from gqlib.domains.two_state import ENDINGS
 from gqlib.stability import critical_sigma
 from gqlib.symbolic import GAMMA, LAM, SIGMA
@@ -65,25 +64,6 @@ def test_eigenvalues_of_the_continuing_chain_are_the_reference_closed_forms():
     assert sp.simplify(second - reference) == 0
 
 
-def test_one_eigenvalue_of_the_terminal_reading_is_constant():
-    first, second = symbolic.eigenvalues(symbolic.twin(two_state(0.9, "terminal").problem).A())
-    assert first == sp.Rational(-11, 10)
-    problem = two_state(0.9, "terminal").problem
-    value = float(
-        second.subs({GAMMA: sp.Rational(9, 10), LAM: sp.Rational(1, 2), SIGMA: sp.Rational(1, 4)})
-    )
-    assert value == pytest.approx(np.linalg.eigvals(problem.A(0.25, 0.5)).max().real, rel=1e-12)
-
-
-def test_eigenvalues_of_the_bootstrap_reading_solve_its_characteristic_equation():
-    exact = symbolic.twin(two_state(0.99, "bootstrap").problem)
-    roots = symbolic.eigenvalues(exact.A())
-    values = {GAMMA: sp.Rational(99, 100), LAM: sp.Rational(99, 100), SIGMA: sp.Rational(3, 4)}
-    numeric = sorted(float(root.subs(values)) for root in roots)
-    expected = np.sort(np.linalg.eigvals(two_state(0.99, "bootstrap").problem.A(0.75, 0.99)).real)
-    np.testing.assert_allclose(numeric, expected, rtol=1e-10)
-
-
 @pytest.mark.parametrize(
     ("reading", "gamma", "lam"), [("continuing", "0.9", "0.3"), ("bootstrap", "0.9", "0.5")]
 )
@@ -130,132 +110,29 @@ def test_a_chain_in_which_every_probability_is_a_symbol_has_its_stationary_law()
     assert (law - sp.Matrix([q / (p + q), p / (p + q)])).applyfunc(sp.simplify) == sp.zeros(2, 1)
 
 
-def test_floats_are_refused_and_strings_are_read_exactly():
-    with pytest.raises(ValueError, match=r"sigma is 0\.5"):
-        symbolic.exact("sigma", 0.5)
-    with pytest.raises(ValueError, match="lam is"):
-        symbolic.twin(two_state().problem).A(0, 0.5)
-    assert symbolic.exact("gamma", "0.99") == sp.Rational(99, 100)
-    assert symbolic.exact("gamma", Fraction(1, 3)) == sp.Rational(1, 3)
-
-
-def test_a_problem_without_small_fractions_has_no_twin():
-    with pytest.raises(ValueError, match="features is off its fractions"):
-        symbolic.twin(random_problem(np.random.default_rng(0), 2, 2, 2))
-
-
-def test_closed_forms_stop_at_degree_two():
-    matrix = sp.Matrix([[0, 0, GAMMA], [1, 0, 1], [0, 1, 0]])
-    with pytest.raises(ValueError, match="degree 3"):
-        symbolic.eigenvalues(matrix)
-    assert symbolic.eigenvalues(sp.diag(GAMMA, GAMMA, 2)) == [
-        2,
-        GAMMA,
-        GAMMA,
-    ] or symbolic.eigenvalues(sp.diag(GAMMA, GAMMA, 2)) == [GAMMA, GAMMA, 2]
-
-
 def test_what_counts_as_exact():
     x = sp.Symbol("x")
-    for value, wanted in (
-        (np.int64(3), 3),
-        (-2, -2),
-        ("-1/4", sp.Rational(-1, 4)),
-        (x + sp.sqrt(2), x + sp.sqrt(2)),
-    ):
+    for value, wanted in ((np.int64(3), 3), (-2, -2), ("-1/4", sp.Rational(-1, 4)), (x, x)):
         found = symbolic.exact("a", value)
-        assert isinstance(found, sp.Expr)
-        assert found == wanted
-    for value in (
-        0.5,
-        np.float32(0.5),
-        x + sp.Float(0.5),
-        True,
-        None,
-        [1],
-        sp.nan,
-        sp.zoo,
-        sp.oo,
-        -sp.oo,
-        x + sp.oo,
-    ):
-        told = rf"^a is {re.escape(repr(value))}; it should be exact: a Rational, a symbol or a string$"
-        with pytest.raises(ValueError, match=told):
+        assert (isinstance(found, sp.Expr), found) == (True, wanted)
+    for value in (x + sp.Float(0.5), sp.nan, sp.zoo, x + sp.oo):
+        with pytest.raises(ValueError, match=r"^a is .*; it should be exact: "):
             symbolic.exact("a", value)
-    for value in ("half", "1/0", ""):
-        with pytest.raises(
-            ValueError, match=rf"^a is '{value}'; it should spell a fraction or a decimal$"
-        ):
-            symbolic.exact("a", value)
-    for call in (symbolic.exact, symbolic.exact_matrix):
-        with pytest.raises(ValueError, match=r"^name is 3; it should be a str$"):
-            call(3, 1)
 
 
 def test_what_is_read_as_a_matrix():
-    wanted = sp.Matrix([[1, sp.Rational(1, 3)], [2, 0]])
-    for value in (
-        [[1, "1/3"], [2, 0]],
-        ((1, Fraction(1, 3)), (2, 0)),
-        wanted,
-        sp.ImmutableMatrix(wanted),
-    ):
+    third, column = Fraction(1, 3), np.array([4, 5])
+    wanted, tall = sp.Matrix([[1, third], [2, 0]]), sp.Matrix([[4], [5]])
+    for value in ([[1, "1/3"], [2, 0]], ((1, third), (2, 0)), wanted, sp.ImmutableMatrix(wanted)):
         assert symbolic.exact_matrix("a", value) == wanted
-    column = sp.Matrix([[4], [5]])
-    for value in (["4", 5], np.array([4, 5]), (sp.Integer(4), 5)):
-        assert symbolic.exact_matrix("a", value) == column
-    assert symbolic.exact_matrix("a", np.array([[4], [5]])) == column
-    for value in (
-        [[1, 2], [3]],
-        [[[1]], [2]],
-        [[[1, 2]]],
-        1,
-        np.array(1),
-        "12",
-        b"12",
-        [0.5],
-        None,
-    ):
-        told = rf"^a is {re.escape(repr(value))}; its value should be a matrix of exact numbers$"
-        with pytest.raises(ValueError, match=told):
-            symbolic.exact_matrix("a", value)
-    with pytest.raises(
-        ValueError, match=r"^a is .*; it should be exact: a Rational, a symbol or a string$"
-    ):
-        symbolic.exact_matrix("a", sp.Matrix([[0.5]]))
+    for value in (["4", 5], column, (sp.Integer(4), 5), column[:, None]):
+        assert symbolic.exact_matrix("a", value) == tall
 
 
 def test_a_system_is_solved_exactly_or_refused():
     x, (p, q) = sp.Matrix([[1, "2/3"], [GAMMA, -5]]), sp.symbols("p q")
     matrix = sp.Matrix([[p, 2], [q, 1 - p]])
     assert (symbolic.solve(matrix, matrix * x) - x).applyfunc(sp.cancel) == sp.zeros(2, 2)
-    with pytest.raises(
-        ValueError, match=r"^right has shape \(3, 1\); it should have 2 rows, as matrix has$"
-    ):
-        symbolic.solve(sp.eye(2), sp.ones(3, 1))
-    with pytest.raises(
-        ValueError, match=r"^matrix is Matrix\(\[ \[p, p\*q\], \[1, q\]\]\); it should be regular$"
-    ):
-        symbolic.solve(sp.Matrix([[p, p * q], [1, q]]), sp.ones(2, 1))
-    with pytest.raises(
-        ValueError, match=r"^right is .*; its value should be a matrix of exact numbers$"
-    ):
-        symbolic.solve(sp.eye(2), None)
-
-
-def test_only_square_matrices_have_a_law_roots_and_critical_values():
-    for name, call in (
-        ("chain", symbolic.stationary_law),
-        ("matrix", symbolic.eigenvalues),
-        ("matrix", symbolic.critical_values),
-        ("matrix", lambda a: symbolic.solve(a, sp.ones(2, 1))),
-    ):
-        for shape in ((2, 3), (0, 0)):
-            told = rf"^{name} has shape \({shape[0]}, {shape[1]}\); it should be square$"
-            with pytest.raises(ValueError, match=told):
-                call(sp.ones(*shape))
-    with pytest.raises(ValueError, match=r"^symbol is 'sigma'; it should be a Symbol$"):
-        symbolic.critical_values(sp.Matrix([[SIGMA]]), "sigma")
 
 
 def test_a_chain_of_pairs_by_hand_and_its_shapes():
@@ -267,18 +144,6 @@ def test_a_chain_of_pairs_by_hand_and_its_shapes():
     assert found[0, :] == sp.Matrix([[third / 2, third / 2, 0, 0, 2 * third / 5, 8 * third / 5]])
     assert found[5, :] == sp.Matrix([["1/2", "1/2", 0, 0, 0, 0]])
     assert found.shape == (6, 6)
-    told = r"they should have shapes \(S, A, S\) and \(S, A\)$"
-    for wrong in (
-        (moves, policy[:1]),
-        (moves[:1], policy),
-        ([], policy),
-        (3, policy),
-        (moves, [[1], [1]]),
-    ):
-        with pytest.raises(ValueError, match=told):
-            symbolic.pair_chain(*wrong)
-    with pytest.raises(ValueError, match=r"^transitions is \[\], policy \[\[1, 0\]\]; " + told):
-        symbolic.pair_chain([], [[1, 0]])
 
 
 def test_the_trace_is_carried_by_its_own_chain_or_by_the_behaviours():
@@ -286,23 +151,11 @@ def test_the_trace_is_carried_by_its_own_chain_or_by_the_behaviours():
     swap, phi, half = sp.Matrix([[0, 1], [1, 0]]), sp.Matrix([2, 4]), sp.Rational(1, 2)
     parts = {"features": phi, "p_mu": swap, "p_pi": sp.eye(2), "rewards": sp.Matrix([1, 3])}
     parts |= {"xi": sp.Matrix([half, half]), "gamma": sp.Integer(1)}
-    plain = symbolic.SymbolicProblem(**parts)
-    assert plain.trace_weights(half).applyfunc(sp.cancel) == sp.Matrix(
-        [sp.Rational(8, 3), sp.Rational(10, 3)]
-    )
-    assert plain.b(half) == sp.Matrix([[sp.Rational(38, 3)]])
-    cut = symbolic.SymbolicProblem(**parts, p_trace=sp.zeros(2, 2))
-    assert cut.trace_weights(half) == sp.Matrix([1, 2])
-    assert cut.b(half) == sp.Matrix([[7]])
-    for name, call in (
-        ("lam", plain.trace_weights),
-        ("lam", plain.b),
-        ("lam", lambda x: plain.gamma_v(0, x)),
-        ("sigma", plain.gamma_v),
-        ("sigma", plain.A),
-    ):
-        with pytest.raises(ValueError, match=rf"^{name} is 0\.5; it should be exact: "):
-            call(0.5)
+    third, cut = sp.Rational(1, 3), {"p_trace": sp.zeros(2, 2)}
+    for more, weights, b in (({}, [8 * third, 10 * third], 38 * third), (cut, [1, 2], 7)):
+        problem = symbolic.SymbolicProblem(**parts, **more)
+        assert problem.trace_weights(half).applyfunc(sp.cancel) == sp.Matrix(weights)
+        assert problem.b(half) == sp.Matrix([[b]])
 
 
 def one_state(reward, gamma=0.5, phi=1.0):
@@ -310,50 +163,37 @@ def one_state(reward, gamma=0.5, phi=1.0):
 
 
 def test_a_twin_reads_fractions_up_to_the_largest_denominator():
+    """Rounding is judged against the largest entry, or against one where all are smaller."""
     third = sp.Rational(1, 3)
     found = symbolic.twin(one_state(1.0 / 3.0, 1.0 / 7.0), gamma=None, largest_denominator=7)
     assert (found.rewards, found.gamma) == (sp.Matrix([[third]]), sp.Rational(1, 7))
-    assert symbolic.twin(one_state(1.0 / 997.0)).rewards == sp.Matrix([[sp.Rational(1, 997)]])
-    assert symbolic.twin(one_state(1.0 / 1000.0)).rewards == sp.Matrix([[sp.Rational(1, 1000)]])
+    for reward, wanted in (
+        (1 / 997, Fraction(1, 997)),
+        (1e-3, Fraction(1, 1000)),
+        (1e3 + 1e-12, 1000),
+        (1e-15, 0),
+    ):
+        assert symbolic.twin(one_state(reward)).rewards == sp.Matrix([[wanted]])
     assert symbolic.twin(one_state(3.0), largest_denominator=1).rewards == sp.Matrix([[3]])
     assert symbolic.twin(one_state(1.0)).gamma == GAMMA
     assert symbolic.twin(one_state(1.0), gamma="0.9").gamma == sp.Rational(9, 10)
-    for problem, given, name, error in (
-        (one_state(1.0 / 1009.0), {}, "rewards", "[0-9.e-]+"),
-        (one_state(1.0, 0.5, 0.5), {"largest_denominator": 1}, "features", "0.5"),
-        (one_state(1.0), {"largest_denominator": 1, "gamma": None}, "gamma", "0.5"),
+    for problem, given, told in (
+        (one_state(1.0 / 1009.0), {}, "rewards is .* up to largest_denominator, 1000$"),
+        (one_state(1.0 + 3e-14), {}, "rewards is off its fractions by "),
+        (one_state(1e-12), {}, "rewards is off its fractions by "),
+        (
+            one_state(1.0, 0.5, 0.5),
+            {"largest_denominator": 1},
+            "features is off its fractions by 0.5; ",
+        ),
+        (
+            one_state(1.0),
+            {"largest_denominator": 1, "gamma": None},
+            "gamma is off its fractions by 0.5; ",
+        ),
     ):
-        told = rf"^{name} is off its fractions by {error}; its entries should be fractions with denominators up to "
-        with pytest.raises(
-            ValueError,
-            match=told + rf"largest_denominator, {given.get('largest_denominator', 1000)}$",
-        ):
+        with pytest.raises(ValueError, match=f"^{told}"):
             symbolic.twin(problem, **given)
-    # Rounding is judged against the largest entry, or against one where all are smaller.
-    assert symbolic.twin(one_state(1000.0 + 1e-12)).rewards == sp.Matrix([[1000]])
-    assert symbolic.twin(one_state(1e-15)).rewards == sp.Matrix([[0]])
-    for reward in (1.0 + 3e-14, 1e-12):
-        with pytest.raises(ValueError, match=r"^rewards is off its fractions"):
-            symbolic.twin(one_state(reward))
-    with pytest.raises(ValueError, match=r"^largest_denominator is 0; it should be at least 1$"):
-        symbolic.twin(one_state(1.0), largest_denominator=0)
-    with pytest.raises(ValueError, match=r"^problem is None; it should be a PredictionProblem$"):
-        symbolic.twin(None)
-
-
-@pytest.mark.parametrize("name", ["features", "p_mu", "p_pi", "rewards", "xi", "p_trace"])
-def test_what_has_no_small_fractions_is_named(name):
-    good = {
-        "features": [[1.0]],
-        "p_mu": [[1.0]],
-        "p_pi": [[1.0]],
-        "rewards": [1.0],
-        "xi": [1.0],
-        "p_trace": [[1.0]],
-    }
-    problem = PredictionProblem(**good | {name: np.sqrt(0.5) * np.array(good[name])}, gamma=0.5)
-    with pytest.raises(ValueError, match=rf"^{name} is off its fractions by "):
-        symbolic.twin(problem)
 
 
 def test_roots_of_factors_by_hand():
@@ -368,10 +208,6 @@ def test_roots_of_factors_by_hand():
             -sp.Rational(3, 4) - root / 4,
             -sp.Rational(3, 4) + root / 4,
         ] * blocks
-    with pytest.raises(
-        ValueError, match=r"^matrix leaves a factor of degree 3; closed forms go up to two$"
-    ):
-        symbolic.eigenvalues(sp.Matrix([[0, 0, GAMMA], [1, 0, 1], [0, 1, 0]]))
 
 
 def test_critical_values_by_hand():
@@ -388,14 +224,3 @@ def test_numbers_are_put_in_for_every_symbol_or_refused():
     found = symbolic.to_array(matrix, {GAMMA: "0.3", SIGMA: Fraction(1, 4), LAM: 2})
     assert found.dtype == np.float64
     np.testing.assert_array_equal(found, [[0.1, 0.25], [2.0, 1.0]])
-    told = r"^values has no number for lambda, sigma; every symbol should have one$"
-    with pytest.raises(ValueError, match=told):
-        symbolic.to_array(matrix, {GAMMA: 1})
-    with pytest.raises(
-        ValueError, match=r"^values is 0\.5; it should be exact: a Rational, a symbol or a string$"
-    ):
-        symbolic.to_array(matrix, {GAMMA: 0.5})
-    with pytest.raises(
-        ValueError, match=r"^matrix is None; its value should be a matrix of exact numbers$"
-    ):
-        symbolic.to_array(None, {})

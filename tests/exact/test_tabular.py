@@ -168,14 +168,6 @@ def test_q_pi_lambda_keeps_full_traces_so_it_is_not_tree_backup():
         assert np.allclose(traced, stepped, **CLOSE) == equal
 
 
-def test_learners_leave_their_input_alone():
-    episode, first = make_episode(6, True), Q.copy()
-    tabular.q_sigma_lambda(Q, episode, PI, sigma=0.5, lam=0.5, gamma=0.9, alpha=0.1)
-    tabular.n_step_q_sigma(Q, episode, PI, n=3, sigma=0.5, gamma=0.9, alpha=0.1)
-    tabular.sarsa(Q, episode, gamma=0.9, alpha=0.1)
-    assert (first == Q).all()
-
-
 # --- returns: Eqs. (3), (4), (5), (7), (8) -------------------------------------------------------------------
 
 
@@ -247,18 +239,6 @@ def test_td_errors_mix_as_equation_5_says():
     assert expected[0] == pytest.approx(reward + 0.9 * PI[s_next] @ Q[s_next] - Q[s, a], abs=1e-14)
 
 
-def test_variance_of_the_error_given_the_move_is_sigma_squared():
-    """Var(δ^σ | S, A, S') = σ²γ² Var_π Q(S', ·) on policy, and the mean does not depend on σ."""
-    gamma, row, policy = 0.9, Q[1], PI[1]
-    mean, variance = policy @ row, policy @ row**2 - (policy @ row) ** 2
-    for sigma in (0.0, 0.5, 1.0):
-        targets = gamma * (sigma * row + (1 - sigma) * mean)
-        assert policy @ targets == pytest.approx(gamma * mean, abs=1e-14)
-        assert policy @ targets**2 - (policy @ targets) ** 2 == pytest.approx(
-            (sigma * gamma) ** 2 * variance, abs=1e-14
-        )
-
-
 @given(
     episode=EPISODES, sigma=st.sampled_from([0.0, 0.4, 1.0]), lam=st.sampled_from([0.0, 0.5, 1.0])
 )
@@ -300,18 +280,6 @@ def test_trace_counts_recent_visits():
 
 
 # --- n-step Q(σ) off policy ----------------------------------------------------------------------------------
-
-
-def test_importance_ratio_by_hand():
-    """Three steps, σ = 0.5: ρ has the factors of A_1 (and of A_2 with correct_bootstrap), never that of A_0."""
-    episode = Episode([0, 1, 2, 3], [0, 1, 2, 0], [1.0, -1.0, 2.0], False)
-    factor = [0.5 * PI[k, k] / MU[k, k] + 0.5 for k in range(3)]
-    on = tabular.n_step_q_sigma(Q, episode, PI, n=2, sigma=0.5, gamma=0.9, alpha=0.1)
-    for correct, rho in [(False, factor[1]), (True, factor[1] * factor[2])]:
-        off = tabular.n_step_q_sigma(
-            Q, episode, PI, MU, n=2, sigma=0.5, gamma=0.9, alpha=0.1, correct_bootstrap=correct
-        )
-        assert off[0, 0] - Q[0, 0] == pytest.approx(rho * (on[0, 0] - Q[0, 0]), abs=1e-14)
 
 
 def test_tree_backup_needs_no_ratio():
@@ -366,16 +334,6 @@ def test_the_first_update_of_the_learner_is_the_one_of_the_definition(sigma, cor
     assert new[0, 0] - Q[0, 0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_unless_told_otherwise_the_last_action_is_not_corrected():
-    episode = Episode([0, 1, 2], [0, 1, 2], [1.0, 2.0], False)
-    plain, without, corrected = (
-        tabular.n_step_q_sigma(Q, episode, PI, MU, n=2, sigma=1.0, gamma=0.9, alpha=0.5, **told)
-        for told in ({}, {"correct_bootstrap": False}, {"correct_bootstrap": True})
-    )
-    np.testing.assert_array_equal(plain, without)
-    assert abs(plain - corrected).max() > 1e-3
-
-
 @pytest.mark.parametrize("n", [1, 2])
 def test_the_uncorrected_last_action_moves_the_target_of_off_policy_n_step_sarsa(n):
     """With ρ up to A_{t+n−1} the fixed point solves q = r + γP^π(… (r + γP^μ q)): q^μ for n = 1. With A_{t+n}: q^π."""
@@ -427,26 +385,6 @@ def test_mixed_operator_is_the_expected_sum_of_errors(sigma, lam):
     np.testing.assert_allclose(matrix @ q + offset, total, atol=1e-12)
 
 
-def test_mixed_operator_is_the_mean_of_sampled_sums():
-    """Eq. (9) against trajectories of μ from one pair, within 4.5 standard errors."""
-    mdp, q, rng = make_mdp(14, gamma=0.6), make_table(14), np.random.default_rng(14)
-    matrix, offset = tabular.mixed_operator(mdp, PI, MU, 0.5, 0.5)
-    exact = (matrix @ q.ravel() + offset).reshape(q.shape)
-    samples = np.empty(1000)
-    for i in range(len(samples)):
-        rest = sample_episode(
-            mdp, MU, mdp.transitions[2, 1], rng, max_steps=24
-        )  # what follows the pair (2, 1)
-        episode = Episode(
-            np.r_[2, rest.states],
-            np.r_[1, rest.actions],
-            np.r_[mdp.rewards[2, 1], rest.rewards],
-            False,
-        )
-        samples[i] = tabular.td_error_return(q, episode, PI, 0, sigma=0.5, lam=0.5, gamma=0.6)
-    assert abs(samples.mean() - exact[2, 1]) < 4.5 * samples.std(ddof=1) / np.sqrt(len(samples))
-
-
 @pytest.mark.parametrize("sigma", [0.0, 0.25, 1.0])
 @pytest.mark.parametrize("lam", [0.0, 0.7, 1.0])
 def test_fixed_point_is_the_value_of_the_mixture_policy_for_every_lambda(sigma, lam):
@@ -456,17 +394,6 @@ def test_fixed_point_is_the_value_of_the_mixture_policy_for_every_lambda(sigma, 
     np.testing.assert_allclose(matrix @ point.ravel() + offset, point.ravel(), atol=1e-12)
     np.testing.assert_allclose(point, mdp.q(PI + sigma * (MU - PI)), atol=1e-13)
     assert (np.abs(point - mdp.q(PI)).max() > 0.01) == (sigma > 0)
-
-
-def test_fixed_point_with_terminal_states_and_no_discount():
-    walk = random_walk(5)
-    pi, mu = np.full((7, 2), [0.3, 0.7]), walk.uniform_policy()
-    for lam in (0.0, 0.9, 1.0):
-        matrix, offset = tabular.mixed_operator(walk.mdp, pi, mu, 0.4, lam)
-        point = np.linalg.solve(np.eye(14) - matrix, offset)
-        np.testing.assert_allclose(
-            point.reshape(7, 2), walk.mdp.q(np.full((7, 2), [0.38, 0.62])), atol=1e-12
-        )
 
 
 @given(
@@ -493,20 +420,6 @@ def test_contraction_modulus_and_range(seed, gamma, sigma, lam):
         assert modulus < 1
 
 
-def test_operator_is_no_contraction_when_policies_differ_and_lambda_is_large():
-    """Q^π(λ) at γ = 0.99, λ = 0.99 with opposite policies: the spectral radius itself is above one."""
-    transitions = np.zeros((2, 2, 2))
-    transitions[:, 0, 0] = transitions[:, 1, 1] = 1.0
-    mdp = FiniteMDP(transitions, np.zeros((2, 2)), 0.99)
-    pi, mu = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    radius = {
-        s: np.abs(np.linalg.eigvals(tabular.mixed_operator(mdp, pi, mu, s, 0.99)[0])).max()
-        for s in (0.0, 1.0)
-    }
-    assert radius[0.0] > 1.0
-    assert radius[1.0] < 1.0
-
-
 def test_control_operator_converges_for_small_lambda():
     """Harutyunyan et al. (2016): with a greedy target Q^π(λ) finds q* for λ < (1 − γ)/(2γ)."""
     mdp, gamma = make_mdp(16, gamma=0.8), 0.8
@@ -515,17 +428,6 @@ def test_control_operator_converges_for_small_lambda():
         matrix, offset = tabular.mixed_operator(mdp, np.eye(3)[q.argmax(axis=1)], MU, 0.0, lam)
         q = (matrix @ q.ravel() + offset).reshape(q.shape)
     np.testing.assert_allclose(q, mdp.rewards + gamma * mdp.transitions @ q.max(axis=1), atol=1e-10)
-
-
-def test_small_steps_follow_the_operator_weighted_by_visits():
-    """With a feature for each pair, A_σ of the linear problem is Ξ(L − I), and b is Ξc."""
-    mdp = make_mdp(22)
-    problem = PredictionProblem.on_pairs(mdp, MU, PI, np.eye(12))
-    matrix, offset = tabular.mixed_operator(mdp, PI, MU, 0.3, 0.6)
-    np.testing.assert_allclose(
-        problem.A(0.3, 0.6), np.diag(problem.xi) @ (matrix - np.eye(12)), atol=1e-13
-    )
-    np.testing.assert_allclose(problem.b(0.3, 0.6), problem.xi * offset, atol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -602,174 +504,6 @@ def test_q_learning_converges_to_the_optimal_values():
 
 
 # --- bad input -----------------------------------------------------------------------------------------------
-
-EPISODE = make_episode(19, True)
-SMALL = {"gamma": 0.9, "alpha": 0.1}
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: tabular.sarsa(Q, EPISODE, gamma=1.1, alpha=0.1), "gamma is 1.1"),
-        (lambda: tabular.sarsa(Q, EPISODE, gamma=0.9, alpha=-1), "alpha is -1"),
-        (lambda: tabular.sarsa(Q[:2], EPISODE, **SMALL), "q has shape"),
-        (lambda: tabular.sarsa(Q[:, :1], EPISODE, **SMALL), "more actions"),
-        (lambda: tabular.sarsa(Q * np.nan, EPISODE, **SMALL), "q is nan"),
-        (lambda: tabular.sarsa(Q.ravel(), EPISODE, **SMALL), "q has shape"),
-        (lambda: tabular.sarsa(Q, [1, 2], **SMALL), "episode is"),
-        (lambda: tabular.expected_sarsa(Q, EPISODE, PI[:2], **SMALL), "pi has shape"),
-        (lambda: tabular.expected_sarsa(Q, EPISODE, PI * 0.5, **SMALL), "pi sums to 0.5"),
-        (lambda: tabular.q_sigma(Q, EPISODE, PI, sigma=np.inf, **SMALL), "sigma is inf"),
-        (lambda: tabular.q_sigma(Q, EPISODE, PI, sigma=np.nan, **SMALL), "sigma is nan"),
-        (lambda: tabular.n_step_sarsa(Q, EPISODE, n=0, **SMALL), "n is 0"),
-        (lambda: tabular.n_step_sarsa(Q, EPISODE, n=1.5, **SMALL), "n is 1.5"),
-        (
-            lambda: tabular.n_step_q_sigma(Q, EPISODE, PI, PI[:1], n=1, sigma=1.0, **SMALL),
-            "mu has shape",
-        ),
-        (
-            lambda: tabular.n_step_q_sigma(
-                Q, EPISODE, PI, np.eye(3)[[0, 0, 0, 0]], n=1, sigma=1.0, **SMALL
-            ),
-            "mu gives probability 0",
-        ),
-        (lambda: tabular.sarsa_lambda(Q, EPISODE, lam=1.01, **SMALL), "lam is 1.01"),
-        (lambda: tabular.sarsa_lambda(Q, EPISODE, lam=-0.01, **SMALL), "lam is -0.01"),
-        (lambda: tabular.q_pi_lambda(Q, EPISODE, PI, lam=np.nan, **SMALL), "lam is nan"),
-        (lambda: tabular.lambda_return(Q, EPISODE, 12, lam=0.5, gamma=0.9), "t is 12"),
-        (
-            lambda: tabular.td_error_return(Q, EPISODE, PI, -1, sigma=1.0, lam=0.5, gamma=0.9),
-            "t is -1",
-        ),
-        (lambda: tabular.mixture_policy(PI, MU[:, :2], 0.5), "mu has shape"),
-        (lambda: tabular.mixture_policy(PI, MU, 1.5), "sigma is 1.5"),
-        (lambda: tabular.policy_distance(PI, MU * 2), "mu sums to 2"),
-        (lambda: tabular.mixed_operator(make_mdp(0), PI, MU, 0.5, 1.5), "lam is 1.5"),
-        (lambda: tabular.mixed_operator(make_mdp(0), PI, MU, np.nan, 0.5), "sigma is nan"),
-        (lambda: tabular.mixed_operator(make_mdp(0), PI[:2], MU, 0.5, 0.5), "pi has shape"),
-        (lambda: tabular.contraction_limit(0.9, 0.5, 2.5), "distance is 2.5"),
-    ],
-)
-def test_bad_input_is_refused_by_name(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_any_finite_sigma_is_taken():
-    """The paper's dynamic σ leaves [0, 1]; the update is linear in σ, so it extrapolates."""
-    step = Episode([0, 1], [0, 0], [1.0], False)
-    zero, one, two = (tabular.q_sigma(Q, step, PI, sigma=s, **SMALL) for s in (0.0, 1.0, 2.0))
-    np.testing.assert_allclose(two, 2 * one - zero, **CLOSE)
-
-
-def test_undiscounted_full_traces_need_episodes_that_end():
-    mdp = FiniteMDP(
-        [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], np.zeros((2, 2)), 1.0, terminal=[1]
-    )
-    stays, leaves = [[1.0, 0.0], [1.0, 0.0]], [[0.5, 0.5], [1.0, 0.0]]
-    tabular.mixed_operator(mdp, stays, leaves, 0.5, 1.0)
-    told = r"^lam is 1\.0 with gamma 1\.0; mu does not end episodes surely, so lam·gamma should be below 1$"
-    with pytest.raises(ValueError, match=told):
-        tabular.mixed_operator(mdp, leaves, stays, 0.5, 1.0)
-
-
-def test_equal_policies_contract_for_every_lambda():
-    assert tabular.contraction_limit(0.9, 0.0, 0.0) == np.inf
-
-
-def test_a_table_needs_a_row_and_a_column_for_every_index_of_the_episode():
-    step = Episode([0, 2], [0, 1], [1.0], False)
-    tabular.sarsa(np.zeros((3, 2)), step, **SMALL)
-    told = r"^q has shape \({}\); for an episode with {} up to {} it should have more {}$"
-    with pytest.raises(ValueError, match=told.format("2, 2", "states", 2, "states")):
-        tabular.sarsa(np.zeros((2, 2)), step, **SMALL)
-    with pytest.raises(ValueError, match=told.format("3, 1", "actions", 1, "actions")):
-        tabular.sarsa(np.zeros((3, 1)), step, **SMALL)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: tabular.sarsa(Q, EPISODE, gamma=-0.1, alpha=0.1),
-            r"^gamma is -0\.1; it should be in \[0, 1\]$",
-        ),
-        (
-            lambda: tabular.sarsa(Q, EPISODE, gamma=0.9, alpha=-1),
-            r"^alpha is -1; it should be in \[0, inf\)$",
-        ),
-        (
-            lambda: tabular.sarsa(Q, [1, 2], **SMALL),
-            r"^episode is \[1, 2\]; it should be an Episode$",
-        ),
-        (
-            lambda: tabular.expected_sarsa(Q, EPISODE, PI[:2], **SMALL),
-            r"^pi has shape \(2, 3\); it .* \(4, 3\)$",
-        ),
-        (
-            lambda: tabular.sarsa_lambda(Q, EPISODE, lam=2, **SMALL),
-            r"^lam is 2; it should be in \[0, 1\]$",
-        ),
-        (
-            lambda: tabular.lambda_return(Q, EPISODE, 12, lam=0.5, gamma=0.9),
-            r"^t is 12; it should be from 0 to 11$",
-        ),
-        (
-            lambda: tabular.td_error_return(Q, EPISODE, PI, 12, sigma=1.0, lam=0.5, gamma=0.9),
-            r"^t is 12; it should be from 0 to 11$",
-        ),
-        (
-            lambda: tabular.n_step_q_sigma(
-                Q, EPISODE, PI, n=1, sigma=1.0, correct_bootstrap=1, **SMALL
-            ),
-            r"^correct_bootstrap is 1; it should be True or False$",
-        ),
-        (
-            lambda: tabular.n_step_q_sigma(
-                Q, EPISODE, PI, np.eye(3)[[0, 0, 0, 0]], n=1, sigma=1.0, **SMALL
-            ),
-            r"^mu gives probability 0 to an action of the episode; it should be the policy that acted$",
-        ),
-        (
-            lambda: tabular.mixed_operator(None, PI, MU, 0.5, 0.5),
-            r"^mdp is None; it should be a FiniteMDP$",
-        ),
-        (
-            lambda: tabular.mixed_fixed_point(None, PI, MU, 0.5),
-            r"^mdp is None; it should be a FiniteMDP$",
-        ),
-        (lambda: tabular.mixed_fixed_point(make_mdp(0), PI[:2], MU, 0.5), r"^pi has shape "),
-        (lambda: tabular.mixed_fixed_point(make_mdp(0), PI, MU[:2], 0.5), r"^mu has shape "),
-        (
-            lambda: tabular.mixture_policy(PI * 2, MU, 0.5),
-            r"^pi sums to 2 at \(0,\); it should sum to 1$",
-        ),
-        (
-            lambda: tabular.mixture_policy(PI, MU, -0.1),
-            r"^sigma is -0\.1; it should be in \[0, 1\]$",
-        ),
-        (lambda: tabular.policy_distance(PI * 2, MU), r"^pi sums to 2 "),
-        (
-            lambda: tabular.contraction_limit(1.1, 0.5, 1.0),
-            r"^gamma is 1\.1; it should be in \[0, 1\]$",
-        ),
-        (
-            lambda: tabular.contraction_limit(-0.1, 0.5, 1.0),
-            r"^gamma is -0\.1; it should be in \[0, 1\]$",
-        ),
-        (
-            lambda: tabular.contraction_limit(0.9, np.nan, 1.0),
-            r"^sigma is nan; it should be finite$",
-        ),
-        (
-            lambda: tabular.contraction_limit(0.9, 0.5, -0.1),
-            r"^distance is -0\.1; it should be in \[0, 2\]$",
-        ),
-    ],
-)
-def test_refusals_say_what_it_was_and_what_it_should_be(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def test_probability_zero_matters_only_for_actions_that_were_taken_by_the_behaviour():

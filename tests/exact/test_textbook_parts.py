@@ -1,13 +1,10 @@
 """The parts of the textbook's GQ(σ, λ) by hand: coefficients, a step, tables, views, noise, and what is refused."""
 
-import re
-
 import numpy as np
 import pytest
 
 from gqlib import FiniteMDP, PredictionProblem
 from gqlib.domains import random_mdp
-from gqlib.learners.corrected import VariantTables
 from gqlib.learners.textbook import (
     TextbookProblem,
     TracedProblem,
@@ -206,105 +203,3 @@ def test_the_noise_of_the_next_action_by_enumeration():
     assert conditional_noise(mdp, mu, problem, tables, theta, omega, lam) == pytest.approx(
         total, rel=1e-10
     )
-
-
-MDP, BEHAVIOUR, TARGET, PROBLEM = small()
-ONES = np.ones((2, 2))
-TABLES = textbook_tables(MDP, BEHAVIOUR, TARGET, PROBLEM.features, ONES)
-NOISE = {
-    "mdp": MDP,
-    "mu": BEHAVIOUR,
-    "problem": PROBLEM,
-    "tables": TABLES,
-    "theta": [1.0, 0.0],
-    "omega": [0.0, 1.0],
-}
-NOISE |= {"lam": 0.5}
-MADE = {"mdp": MDP, "mu": BEHAVIOUR, "pi": TARGET, "features": PROBLEM.features, "c": ONES}
-STEP = {
-    name: [1.0]
-    for name in ("theta", "omega", "trace", "phi", "phi_next_expected", "phi_next_carried")
-}
-STEP |= {"reward": 0.0, "coefficient": 1.0, "lam": 0.5, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
-RULE = {"mu": MU, "pi": PI}
-TRACED = {"problem": PROBLEM, "c": ONES}
-VIEW = {"problem": PROBLEM, "mu": BEHAVIOUR, "pi": TARGET, "sigma": 0.5}
-OTHER = random_mdp(np.random.default_rng(0), 3, 2, 0.8)
-SHORT = VariantTables(np.ones((4, 1)), np.ones((4, 1)), np.ones(4))
-
-
-@pytest.mark.parametrize(
-    ("call", "good", "change", "message"),
-    [
-        (trace_coefficients, RULE, {"rule": "watkins"}, r"^rule is 'watkins'; it should be "),
-        (trace_coefficients, RULE, {"psi": -1.0}, r"^psi is -1\.0; it should be in \[0, inf\)$"),
-        *(
-            (trace_coefficients, RULE, {"sigma": bad},
-             rf"^sigma is {re.escape(str(bad))}; it should be in \[0, 1\], one or one for each state or pair$")
-            for bad in (1.5, -0.5, np.nan, [0.5, 0.5], [[0.5, 0.5, 0.5]])
-        ),
-        (textbook_tables, MADE, {"mdp": None}, r"^mdp is None; it should be a FiniteMDP$"),
-        (textbook_tables, MADE, {"expected": 1}, r"^expected is 1; it should be True or False$"),
-        (textbook_tables, MADE, {"error_sigma": np.nan}, r"^error_sigma is nan; it should be finite$"),
-        (textbook_tables, MADE, {"mu": 2 * ONES}, r"^mu "),
-        (textbook_tables, MADE, {"pi": 2 * ONES}, r"^pi "),
-        (textbook_tables, MADE, {"features": ONES}, r"^features has shape \(2, 2\); it should have shape \(4, any\)$"),
-        (textbook_tables, MADE, {"c": np.ones(4)}, r"^c has shape \(4,\); it should have shape \(2, 2\)$"),
-        (TracedProblem.of, TRACED, {"c": [1.0, -1.0, 1.0, 1.0]},
-         r"^c is \[1\.0, -1\.0, 1\.0, 1\.0\]; trace coefficients should not be negative$"),
-        (TracedProblem.of, TRACED, {"c": np.ones(3)}, r"^c has shape \(3,\); it should have shape \(4,\)$"),
-        (TracedProblem.of, TRACED, {"c": 1.25 * ONES},
-         r"^c carries on 1\.25 of the trace in the mean; it should be at most 1 from every pair$"),
-        (TracedProblem.of, TRACED, {"problem": None}, r"^problem is None; it should be a PredictionProblem$"),
-        (TextbookProblem.of, VIEW, {"sigma": 1.5}, r"^sigma is 1\.5; it should be in \[0, 1\]$"),
-        (TextbookProblem.of, VIEW, {"sigma": -0.5}, r"^sigma is -0\.5; it should be in \[0, 1\]$"),
-        (TextbookProblem.of, VIEW, {"pi": BEHAVIOUR},
-         r"^mu and pi miss the chains of problem by [\d.]+; they should be its own policies$"),
-        (conditional_noise, NOISE, {"mdp": None}, r"^mdp is None; it should be a FiniteMDP$"),
-        (conditional_noise, NOISE, {"tables": None}, r"^tables is None; it should be a VariantTables$"),
-        (conditional_noise, NOISE, {"problem": None}, r"^problem is None; it should be a PredictionProblem$"),
-        (conditional_noise, NOISE, {"mdp": OTHER},
-         r"^problem has 4 pairs and 2 features, tables \(4, 2\); they should have those of the mdp, 3 by 2$"),
-        (conditional_noise, NOISE, {"tables": SHORT},
-         r"^problem has 4 pairs and 2 features, tables \(4, 1\); they should have those of the mdp, 2 by 2$"),
-        (conditional_noise, NOISE, {"theta": [1.0]}, r"^theta has shape \(1,\); it should have shape \(2,\)$"),
-        (conditional_noise, NOISE, {"omega": [1.0]}, r"^omega has shape \(1,\); it should have shape \(2,\)$"),
-        (conditional_noise, NOISE, {"mu": 2 * ONES}, r"^mu "),
-        (conditional_noise, NOISE, {"lam": 1.5}, r"^lam is 1\.5; it should be in \[0, 1\]$"),
-        *(
-            (textbook_gq_step, STEP, {name: bad}, rf"^{name} is {re.escape(str(bad))}; it should be ")
-            for name, bad in (("coefficient", -1.0), ("lam", 1.5), ("gamma", 1.5), ("alpha", -1.0), ("beta", -1.0),
-                              ("reward", np.inf))
-        ),
-        *(
-            (textbook_gq_step, STEP, {name: [1.0, 2.0]}, rf"^{name} has shape \(2,\); it should have shape \(1,\)$")
-            for name in ("omega", "trace", "phi", "phi_next_expected", "phi_next_carried")
-        ),
-    ],
-)  # fmt: skip
-def test_bad_input_is_refused_by_name(call, good, change, message):
-    with pytest.raises(ValueError, match=message):
-        call(**(good | change))
-
-
-def test_a_view_at_one_sigma_refuses_another():
-    view = TextbookProblem.of(**VIEW)
-    for call in (
-        view.next_features,
-        lambda s: view.A(s, 0.5),
-        lambda s: view.b(s, 0.5),
-        lambda s: view.gamma_v(s, 0.5),
-    ):
-        with pytest.raises(
-            ValueError, match=r"^sigma is 0\.4; it should be 0\.5, for which this problem was made$"
-        ):
-            call(0.4)
-        call(0.5)
-    bare = TextbookProblem(
-        PROBLEM.features, PROBLEM.p_pi, PROBLEM.p_pi, PROBLEM.rewards, PROBLEM.xi, 0.8
-    )
-    told = r"^sigma is 0\.5; it should be that of TextbookProblem\.of, for which this problem was made$"
-    with pytest.raises(ValueError, match=told):
-        bare.next_features(0.5)
-    with pytest.raises(ValueError, match=r"^sigma is nan; it should be finite$"):
-        view.next_features(np.nan)
