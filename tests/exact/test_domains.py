@@ -97,6 +97,7 @@ def test_a_domain_samples_its_problem_is_determined_by_its_generator_and_does_no
     )
     wanted = FIRST.get(name.split()[0], domain.theta0)
     np.testing.assert_array_equal(domain.theta0[: len(wanted)], wanted)
+    assert np.isfinite(getattr(domain, "truth", 0.0)).all()
     for array in (domain.theta0, domain.problem.features, domain.problem.p_mu, domain.problem.xi):
         assert not array.flags.writeable
 
