@@ -81,11 +81,11 @@ DOMAINS = {
 def test_a_domain_samples_its_problem_is_determined_by_its_generator_and_does_not_change(name):
     domain, again = DOMAINS[name](), DOMAINS[name]()
     path, same = (
-        domain.trajectory(20_000, np.random.default_rng(4)),
+        domain.trajectory(5_000, np.random.default_rng(4)),
         domain.trajectory(7, np.random.default_rng(4)),
     )
     assert same == again.trajectory(7, np.random.default_rng(4))
-    assert path != again.trajectory(20_000, np.random.default_rng(5))
+    assert path != again.trajectory(5_000, np.random.default_rng(5))
     assert_samples(path, domain.problem, sigma=0.4, lam=0.5)
     inside = ~path.ends[:-1]
     np.testing.assert_array_equal(path.phi_next[:-1][inside], path.phi[1:][inside])
