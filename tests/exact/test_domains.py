@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from walks import assert_samples
 
-from gqlib import FiniteMDP
+from gqlib import FiniteMDP, domains
 from gqlib.domains import (
     baird_star,
     boyan_chain,
@@ -105,3 +107,20 @@ def test_a_domain_samples_its_problem_is_determined_by_its_generator_and_does_no
 def test_domains_that_differ_are_not_equal():
     made = [make() for make in DOMAINS.values()]
     assert all((one == other) == (one is other) for one in made for other in made)
+
+
+def test_every_domain_is_among_them():
+    makers = [
+        name
+        for name in domains.__all__
+        if "return" in getattr(vars(domains)[name], "__annotations__", {})
+    ]
+    ours = [
+        n
+        for n in makers
+        if re.search("Domain|CartPole", vars(domains)[n].__annotations__["return"])
+    ]
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [n for n in ours if f"{n}(" not in text and f": {n}," not in text] == [], (
+        "add a line to DOMAINS"
+    )
