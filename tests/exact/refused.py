@@ -344,6 +344,9 @@ REFUSED: dict[str, list[tuple[str, dict[str, Any]]]] = {
                 "error": ("half", ()),
                 "emphasis": (1, "yes"),
                 "sigma": (-0.01, 1.01, "a"),
+                "beta": (-0.01, 1.01, "a"),
+                "kappa": (-0.01, None),
+                "source": (None, 7),
                 "on": ("states", ("state",), None),
             }.items()
             for value in bad

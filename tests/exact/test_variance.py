@@ -131,6 +131,7 @@ def test_traces_that_arrive_at_an_end_do_not_count():
     only = [[1.0], [1.0]]
     problem = PredictionProblem.on_pairs(mdp, only, only, [[2.0], [7.0]], start=[1.0, 0.0])
     assert arrival_moments(mdp, problem, 0.0).ravel().tolist() == [2.0, 0.0]
+    assert action_covariance(mdp, only, [[2.0], [7.0]]).ravel().tolist() == [0.0, 0.0]
 
 
 def test_the_first_moments_of_a_trace_by_hand():
