@@ -212,6 +212,17 @@ def test_noise_of_two_samples_far_apart_is_the_sum_over_lags_of_products(kind, o
     )
 
 
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_a_fixed_point_is_held_to_half_the_digits_in_any_units(factor):
+    base, td = TASKS["continuing", "states"], METHODS["TD(λ)"]
+    mdp = FiniteMDP(base.mdp.transitions, factor * base.mdp.rewards, base.gamma)
+    task = Task("scaled", mdp, base.mu, base.pi, base.phi[::2])
+    theta = fixed_point(task, means(task, td, 0.5))
+    increment_covariance(task, td, 0.5, theta * (1.0 + 1e-10))
+    with pytest.raises(ValueError, match="^theta leaves a mean step of size"):
+        increment_covariance(task, td, 0.5, theta * (1.0 + 1e-5))
+
+
 def test_the_matrix_of_the_hybrid_is_td_of_the_behaviour():
     for (kind, on), task in TASKS.items():
         given = means(task, METHODS["HTD(λ)"], 0.7)
