@@ -2,8 +2,9 @@
 
 mutmut makes the mutants and runs them: it keeps all variants of a function in one file, forks a process for each after
 everything is imported, and runs only the tests that reach the function, the fastest first. This script says which tests
-have to notice what, module by module, and adds scores, samples and the comparison with `tests/survivors.yml`, where a
-reason is given for every survivor. The goal is 90% killed in every module.
+have to notice what, module by module, and adds scores, samples and a bar for each: `tests/kills.json` has how many of
+how many sampled mutants were killed (`--sample 25 --seed 33`), and a module must not score less than that; one that is
+not in the file must reach 90%. `--keep` writes the scores that were just found into the file.
 
 One module is one slice and takes between a few minutes and ten on two cores; all of them take hours. Everything happens
 on copies in `mutants/MODULE/`, which git ignores; the working tree is only read. A run that was stopped resumes where
@@ -15,18 +16,18 @@ properties and compiled kernels; error texts that are not f-strings are counted.
     make mutants SLICE=control/agent                 one module
     make mutants SLICE="seeds stats"                 some modules, and all those in a package
     python tests/mutants.py --minutes 10             stop after ten minutes, to resume another time
-    python tests/mutants.py --sample 150 --seed 1    at most 150 per module, chosen at random
+    python tests/mutants.py --sample 25 --seed 33    at most 25 per module, chosen at random: those of `tests/kills.json`
     python tests/mutants.py --report                 what is known so far, without running anything
     python tests/mutants.py --list                   the modules, how many mutants each has, and the tests
 
 A mutant that times out counts as killed. On a busy machine that may be the machine's fault: the report says how many.
-The exit code is 1 if a module has less than 90% killed, a survivor is not in the list, an entry of the list refers
-to code that no longer exists, a module could not be tried, or something is left to run.
+The exit code is 1 if a module scores less than it should, could not be tried, or something is left to run.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -38,10 +39,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 ROOT = Path(__file__).resolve().parents[1]
-LIST = ROOT / "tests" / "survivors.yml"
+KILLS = ROOT / "tests" / "kills.json"
 # Module to the tests that have to notice, tests/test_*.py.
 SLICES: dict[str, tuple[str, ...]] = {
     "__init__": ("objects",),
@@ -49,7 +48,6 @@ SLICES: dict[str, tuple[str, ...]] = {
     "_validate": (
         "validate",
         "ranges",
-        "stats_refusals",
         "mdp",
         "learners",
         "prediction",
@@ -74,37 +72,54 @@ SLICES: dict[str, tuple[str, ...]] = {
     "control/agent": ("agent", "agent_fast"),
     "control/corrected": ("corrected",),
     "control/engine": ("fast_control", "control"),
-    "control/features": ("method_refusals", "agent", "agent_fast"),
+    "control/features": ("features", "agent", "agent_fast"),
     "control/grids": ("tuning", "control"),
     "control/gym": ("own_learner", "agent", "agent_fast", "hostile_files"),
-    "control/reference": ("method_refusals", "control", "fast_control", "corrected"),
+    "control/reference": ("features", "control", "fast_control", "corrected"),
     "control/run": ("control",),
     "control/schedules": ("agent_fast",),
     "control/setting": ("control",),
-    "control/tile_tables": ("method_refusals", "fast_control", "tiles3", "control"),
+    "control/tile_tables": ("features", "fast_control", "tiles3", "control"),
     "control/vector": ("side_by_side",),
-    "domains/baird_star": ("baird_star",),
-    "domains/base": (
-        "method_refusals",
-        "chain_walks",
-        "two_state",
+    "domains/baird_star": (
+        "domains",
         "baird_star",
-        "relatives",
+    ),
+    "domains/base": ("domains", "chain_walks", "own_domain"),
+    "domains/boyan_chain": (
+        "domains",
+        "boyan_chain",
+    ),
+    "domains/cart_pole": ("domains", "cart_pole"),
+    "domains/collision": (
+        "domains",
+        "collision",
+    ),
+    "domains/episodes": ("domains_tabular", "tabular"),
+    "domains/finite": ("finite_domains", "domains"),
+    "domains/five_state_walk": (
+        "domains",
+        "collision",
+    ),
+    "domains/gridworld": ("domains_tabular",),
+    "domains/machine": (
+        "domains",
+        "machine",
+    ),
+    "domains/mountain_car": ("mountain_car",),
+    "domains/own": (
+        "domains",
+        "own_domain",
+    ),
+    "domains/random_problems": (
+        "domains",
         "random_problems",
     ),
-    "domains/boyan_chain": ("boyan_chain",),
-    "domains/cart_pole": ("chain_walks", "cart_pole"),
-    "domains/collision": ("collision",),
-    "domains/episodes": ("domains_tabular", "tabular"),
-    "domains/finite": ("finite_domains",),
-    "domains/five_state_walk": ("collision",),
-    "domains/gridworld": ("domains_tabular",),
-    "domains/machine": ("machine",),
-    "domains/mountain_car": ("mountain_car",),
-    "domains/own": ("own_domain",),
-    "domains/random_problems": ("random_problems",),
     "domains/random_walk": ("domains_tabular",),
-    "domains/two_state": ("two_state",),
+    "domains/two_state": (
+        "domains",
+        "two_state",
+    ),
     "edition/backups": ("backups", "looks"),
     "edition/best_sigma": ("best_sigma",),
     "edition/method_map": ("method_map",),
@@ -174,20 +189,20 @@ SLICES: dict[str, tuple[str, ...]] = {
     "methods/task": ("methods_exact",),
     "optimal": ("optimal",),
     "poisson": ("poisson",),
-    "prediction": ("prediction", "proposition_1", "objects"),
+    "prediction": ("prediction", "proposition_1", "cart_pole", "objects"),
     "ridge": ("ridge",),
     "rltoolkit": ("rltoolkit",),
     "rounding": ("numbers",),
     "rules": ("control", "agent"),
     "seeds": ("rng", "experiments"),
     "stability": ("stability",),
-    "stats/_checks": ("stats_refusals",),
+    "stats/_checks": ("stats",),
     "stats/_told": ("progress", "objects"),
-    "stats/cases": ("stats", "stats_refusals"),
-    "stats/comparisons": ("stats", "stats_refusals"),
+    "stats/cases": ("stats",),
+    "stats/comparisons": ("stats",),
     "stats/ends": ("ends",),
-    "stats/granularity": ("stats", "stats_refusals"),
-    "stats/intervals": ("stats", "stats_refusals"),
+    "stats/granularity": ("stats",),
+    "stats/intervals": ("stats",),
     "stats/strata": ("strata",),
     "sweeps/_lost": ("lost_runs",),
     "sweeps/exports": ("exports",),
@@ -211,7 +226,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "timescales": ("timescales",),
     "variance": ("variance",),
 }
-# Without public functions that tests/test_ranges.py can call; each of the other modules is held to its test there, too.
+# Without public functions that test_ranges can call; each of the other modules is held to its test there, too.
 WITHOUT_RANGES = {
     *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_arguments"),
     *(
@@ -260,7 +275,7 @@ WITHOUT_RANGES = {
         "sweeps/workers",
     ),
 }
-# Those that refuse sizes for want of room, as tests/test_room.py has it.
+# Those that refuse sizes for want of room, as tests/exact/test_room.py has it.
 WITH_ROOM = {
     *(
         "mdp",
@@ -318,16 +333,6 @@ BROKEN = (
 Edit = tuple[str, str, str]  # function, the line as it is, the line in the mutant
 
 
-def listed(path: Path = LIST) -> dict[Edit, str]:
-    """The survivors that are known, each with its reason."""
-    groups = yaml.safe_load(path.read_text(encoding="utf-8")) or []
-    return {
-        (entry["function"], entry["was"], entry["now"]): group["reason"]
-        for group in groups
-        for entry in group["mutants"]
-    }
-
-
 def chosen(wanted: list[str]) -> list[str]:
     """The modules that are named, and those of the packages that are named; all of them without any."""
     found = [
@@ -343,6 +348,12 @@ def chosen(wanted: list[str]) -> list[str]:
     return found
 
 
+def path_of(name: str) -> str:
+    """Where the tests of that name are, from the root of the repository."""
+    (found,) = ROOT.glob(f"tests/**/test_{name}.py")
+    return found.relative_to(ROOT).as_posix()
+
+
 def dotted(module: str) -> str:
     """The name that Python has for a module."""
     return f"gqlib.{module.replace('/', '.')}".removesuffix(".__init__")
@@ -350,11 +361,9 @@ def dotted(module: str) -> str:
 
 def tests_of(module: str) -> list[str]:
     """What pytest is to run: the files that have to notice, the module's examples, and its own test of ranges."""
-    examples = f"tests/test_doctests.py::test_examples_of[{dotted(module)}]"
-    ranges = f"tests/test_ranges.py::test_each_argument_is_held_to_its_range[{dotted(module)}]"
-    named = [
-        f"tests/test_{name}.py" for name in (*SLICES[module], *["room"] * (module in WITH_ROOM))
-    ]
+    examples = f"{path_of('doctests')}::test_examples_of[{dotted(module)}]"
+    ranges = f"{path_of('ranges')}::test_each_argument_is_held_to_its_range[{dotted(module)}]"
+    named = [path_of(name) for name in (*SLICES[module], *["room"] * (module in WITH_ROOM))]
     return named + [examples] * (module != "__init__") + [ranges] * (module not in WITHOUT_RANGES)
 
 
@@ -500,91 +509,42 @@ def run_apart(module: str, options: argparse.Namespace, seconds: float | None) -
             process.wait()
 
 
-def source_of(function: str) -> str | None:
-    """The text of the module that has this function, on one line; None where there is no such module or function."""
-    parts = function.split(".")
-    for count in range(len(parts) - 1, 0, -1):
-        path = ROOT.joinpath(*parts[:count]).with_suffix(".py")
-        if path.exists():
-            text = path.read_text(encoding="utf-8")
-            return (
-                " ".join(line.strip() for line in text.splitlines())
-                if f"def {parts[-1]}(" in text
-                else None
-            )
-    return None
+def bar(module: str, kills: dict[str, list[int]]) -> float:
+    """The share of mutants that have to be killed."""
+    killed, tried = kills.get(module, (GOAL, 1))
+    return killed / tried
 
 
-def rotten(entries: dict[Edit, str], modules: list[str]) -> list[Edit]:
-    """Entries of the list about code that is not there, in these modules or in no module at all."""
-    prefixes = tuple(f"gqlib.{module.replace('/', '.')}." for module in modules)
-    every = tuple(f"gqlib.{module.replace('/', '.')}." for module in SLICES)
-    about = [
-        entry
-        for entry in entries
-        if entry[0].startswith(prefixes) or not entry[0].startswith(every)
-    ]
-    return [entry for entry in about if entry[1] not in (source_of(entry[0]) or "")]
-
-
-def show(reason: str, edits: list[Edit]) -> None:
-    """Print mutants as they stand in the list."""
-    mutants = [dict(zip(("function", "was", "now"), change, strict=True)) for change in edits]
-    print(
-        yaml.safe_dump(
-            [{"reason": reason, "mutants": mutants}],
-            allow_unicode=True,
-            sort_keys=False,
-            width=10_000,
-        )
-    )
-
-
-def report(modules: list[str]) -> bool:
-    """Print the score of each module and the survivors; return whether all is well."""
-    reasons, survived, complete = listed(), set[Edit](), []
+def report(modules: list[str], *, keep: bool = False) -> bool:
+    """Print the score of each module and its survivors; return whether all is well."""
+    kills: dict[str, list[int]] = json.loads(KILLS.read_text(encoding="utf-8"))
+    survived: list[Edit] = []
     good, all_killed, all_tried = True, 0, 0
-    print(
-        f"\n{'module':26}{'killed':>8}{'of':>6}{'score':>9}{'timed out':>11}{'to run':>8}{'left out':>10}"
-    )
+    heads = ("killed", "of", "score", "bar", "timed out", "to run", "left out")
+    print(f"\n{'module':26}" + "".join(f"{head:>11}" for head in heads))
     for module in modules:
         enter(module)
         found = verdicts()
         left = sum(verdict in UNFINISHED for verdict in found.values())
         skipped = sum(len(data.exit_code_by_key) for data in records()) - len(found)
         killed, tried = sum(verdict in KILLED for verdict in found.values()), len(found) - left
-        good &= left == 0 < tried and killed >= GOAL * tried
-        complete += [module] if left == skipped == 0 < tried else []
+        least = bar(module, kills)
+        good &= left == 0 < tried and killed >= least * tried
         all_killed, all_tried = all_killed + killed, all_tried + tried
         late = sum(verdict == "timeout" for verdict in found.values())
-        print(
-            f"{module:26}{killed:8}{tried:6}{killed / max(tried, 1):>9.1%}{late:11}{left:8}{skipped:10}"
-        )
-        survived |= {
-            edit(name) for name, verdict in found.items() if verdict not in KILLED | UNFINISHED
-        }
-    print(
-        f"{'all':26}{all_killed:8}{all_tried:6}{all_killed / max(all_tried, 1):>9.1%}   goal {GOAL:.0%} in each"
-    )
-    new, gone = sorted(survived - set(reasons)), rotten(reasons, modules)
-    print(
-        f"{len(survived) - len(new)} survivors are in {LIST.relative_to(ROOT)}, {len(new)} are not"
-    )
-    if new:
-        show("?", new)
-    if gone:
-        print(f"{len(gone)} entries of {LIST.relative_to(ROOT)} are about code that is not there:")
-        show("out of date", gone)
-    prefixes = tuple(f"gqlib.{module.replace('/', '.')}." for module in complete)
-    dead = [
-        entry
-        for entry in reasons
-        if prefixes and entry[0].startswith(prefixes) and entry not in survived
-    ]
-    if dead := [entry for entry in dead if entry not in gone]:
-        print(f"{len(dead)} entries of {LIST.relative_to(ROOT)} were killed this time and may go:")
-        show("killed", dead)
-    return good and not new and not gone
+        shares = f"{killed / max(tried, 1):>11.1%}{least:>11.1%}"
+        print(f"{module:26}{killed:11}{tried:11}{shares}{late:11}{left:11}{skipped:11}")
+        lives = [name for name, verdict in found.items() if verdict not in KILLED | UNFINISHED]
+        survived += map(edit, lives)
+        if keep and left == 0 < tried:
+            kills[module] = [killed, tried]
+    print(f"{'all':26}{all_killed:11}{all_tried:11}{all_killed / max(all_tried, 1):>11.1%}")
+    for function, was, now in sorted(survived):
+        print(f"survived: {function}\n  - {was}\n  + {now}")
+    if keep:
+        lines = [f"  {json.dumps(module)}: {kills[module]}" for module in sorted(kills)]
+        KILLS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    return good
 
 
 def tabulate(modules: list[str]) -> None:
@@ -599,10 +559,10 @@ def tabulate(modules: list[str]) -> None:
                 str(path), path.read_text(encoding="utf-8"), None, None
             ).mutant_names
         )
-        print(f"{module:26}{count:8}  {', '.join(f'test_{name}.py' for name in SLICES[module])}")
+        print(f"{module:26}{count:8}  {', '.join(map(path_of, SLICES[module]))}")
     print(f"\n{'compiled, not mutated':26}compared with, and by")
     for module, (why, tests) in COMPARED.items():
-        print(f"{module:26}{why}: {', '.join(f'test_{name}.py' for name in tests)}")
+        print(f"{module:26}{why}: {', '.join(map(path_of, tests))}")
 
 
 def main(arguments: list[str]) -> int:
@@ -616,6 +576,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--keep", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--run", choices=SLICES, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -634,7 +595,7 @@ def main(arguments: list[str]) -> int:
         print(f"== {module}", flush=True)
         if not run_apart(module, options, seconds):
             failed.append(module)
-    good = report(modules)
+    good = report(modules, keep=options.keep)
     if failed:
         print(f"could not be tried, see above: {', '.join(failed)}")
     return int(not good or bool(failed))

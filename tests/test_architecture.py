@@ -281,7 +281,7 @@ def test_twins_and_the_tests_that_compare_them_exist(row):
     names = re.findall(r"`([\w.]+)`", reference) + re.findall(r"`([\w.]+)`", twin)
     for name in names:
         assert find(f"gqlib.{name}") is not None
-    tests = re.findall(r"`(tests/\w+\.py)::([\w:]+)`", compared)
+    tests = re.findall(r"`(tests/[\w/]+\.py)::([\w:]+)`", compared)
     assert tests
     for path, test in tests:
         assert re.search(rf"^ *def {test.split('::')[-1]}\(", read(path), re.MULTILINE), test

@@ -361,7 +361,7 @@ BOUNDS = [
     "test_fast_prediction.py::TestWalks",
     "test_fast_prediction.py::test_bits_are_those_that_were_committed",
     "test_fast_tabular.py",
-    "test_own_domain.py::test_learners_run_on_a_problem_of_ones_own",
+    "exact/test_own_domain.py::test_learners_run_on_a_problem_of_ones_own",
     "test_rng.py::test_blocks_of_normals_are_the_single_ones",
 ]
 

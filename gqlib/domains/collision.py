@@ -8,7 +8,7 @@ right; from the eighth it hits the wall, which pays 1 and ends the episode. In t
 
 Features are drawn: six components of which three are one, for each state by itself, so that eight values have to share
 six weights and each draw makes a problem of its own. The public repository of the study has no licence; this is made
-from its description, and its visiting law and values, which are published, come out (`tests/test_collision.py`).
+from its description, and its visiting law and values, which are published, come out (`tests/exact/test_collision.py`).
 """
 
 from __future__ import annotations
