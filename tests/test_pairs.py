@@ -199,7 +199,7 @@ def chapter(code):
             "gqlib/control/engine.py",
             True,
         ),  # imported in a function
-        ("from gqlib.control import run_control", "gqlib/fast/_control.py", True),
+        ("from gqlib.control import run_control", "gqlib/engine/_kernel.py", True),
         ("from gqlib.control import run_control", "gqlib/evaluation/run.py", False),
         ('import_module("gqlib.stability")', "gqlib/stability.py", True),
         (REGISTERED, "gqlib/experiments/figure2.py", True),
