@@ -25,7 +25,7 @@ from gqlib import _validate as check
 from gqlib import seeds
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
-from gqlib.control.setting import TARGETS, TIES, TargetPolicy, Ties
+from gqlib.control.setting import TARGETS, TIES, TargetPolicy, Ties, drawn_weights
 from gqlib.control.tile_tables import ROW_OF_WEIGHTS
 from gqlib.engine import environments
 from gqlib.engine._kernel import (
@@ -49,7 +49,7 @@ from gqlib.fast._sound import finite
 from gqlib.fast.rng import normal, uniform
 from gqlib.learners.sigma import SigmaFields
 from gqlib.rules import DIVERGED_ABOVE, tied
-from gqlib.seeds import BEHAVIOUR, SIGMA, START, THETA, TRAJECTORY, generator, words
+from gqlib.seeds import BEHAVIOUR, SIGMA, START, TRAJECTORY, words
 from gqlib.stats._told import told_mean
 from gqlib.sweeps.setting import Setting
 from gqlib.sweeps.store import Arrays
@@ -468,14 +468,6 @@ def streams_of(seed: int, run: int) -> Streams:
     return Streams(*(words(seed, run, of) for of in (START, BEHAVIOUR, TRAJECTORY, seeds.TIES)))
 
 
-def first_weights(setting: EngineSetting, p: int, seed: int, run: int) -> Array:
-    """The weights with which a run starts, (p,)."""
-    weights = np.full(p, setting.theta0)
-    if setting.theta0_noise > 0.0:
-        weights += setting.theta0_noise * generator(seed, run, THETA).standard_normal(p)
-    return weights
-
-
 def fast_run(
     setting: EngineSetting,
     environment: Environment,
@@ -487,11 +479,8 @@ def fast_run(
 ) -> Run:
     """One run of the compiled kernel."""
     actions, coder = environment.actions, environment.coder
-    used, theta = (
-        coder._used(seed, run),
-        first_weights(setting, coder._rows(actions), seed, run),
-    )
-    omega = np.zeros(len(theta))
+    used, p = coder._used(seed, run), coder._rows(actions)
+    theta, omega = drawn_weights(p, setting.theta0, setting.theta0_noise, seed, run), np.zeros(p)
     rows = len(theta[used])
     weights = zeros_in_lines((rows, ROW_OF_WEIGHTS))
     weights[:, 0] = theta[used]
@@ -612,7 +601,8 @@ def _reference_run(
     policy = {True: (rates.on_greedy + rates.on_each) / (1.0 - (actions - 1) * share),
               False: rates.on_each / share if share > 0.0 else 0.0}  # fmt: skip
     p = environment.coder._rows(actions)
-    theta, omega, due = first_weights(setting, p, seed, run), np.zeros(p), np.zeros(p)
+    theta = drawn_weights(p, setting.theta0, setting.theta0_noise, seed, run)
+    omega, due = np.zeros(p), np.zeros(p)
     steps, returns = (
         np.full(setting.episodes, -max_steps, dtype=np.int64),
         np.zeros(setting.episodes),
