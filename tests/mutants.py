@@ -304,9 +304,7 @@ WITH_ROOM = {
 # mutated above as are the entrances to the kernels, and tests that compare the two number by number.
 COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast/_agent": ("control/agent on dense features", ("agent_fast", "agent")),
-    "fast/_baselines": ("the runs of control/engine", ("fast_control",)),
-    "fast/_car": ("domains/mountain_car and control/reference", ("fast_control",)),
-    "fast/_control": ("control/reference", ("fast_control",)),
+    "fast/_car": ("learners/corrected, step by step", ("corrected", "fast_control")),
     "fast/_prediction": ("evaluation/run, step by step", ("fast_prediction",)),
     "fast/_rng": ("xoshiro on Python integers, published words, mpmath", ("rng",)),
     "fast/_tabular": ("tabular/n_step, traces and control", ("fast_tabular",)),

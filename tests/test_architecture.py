@@ -339,7 +339,7 @@ def test_the_walk_of_a_table(tmp_path):
         [sys.executable, "-c", WALK, tmp_path], capture_output=True, text=True, check=True
     )
     told = {words[0]: set(words[1:]) for words in map(str.split, done.stdout.splitlines()[-2:])}
-    compiled = {"fast._control"}  # whose calls no profiler sees
+    compiled = {"engine._kernel"}  # whose calls no profiler sees
     called = told["called"] - {
         "fast._lowered"
     }  # called where a kernel is compiled for the first time

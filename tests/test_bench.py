@@ -14,10 +14,8 @@ import pytest
 from gqlib.bench import agents, costs, general, peers, plain
 from gqlib.bench import engine as bench
 from gqlib.control import run_control
-from gqlib.control.engine import one_run, streams_of, world_of
-from gqlib.control.tile_tables import tile_table
+from gqlib.control.engine import engine_setting, one_run
 from gqlib.experiments.today_control import ROWS
-from gqlib.fast import _baselines
 
 SMALL = replace(bench.BASE, episodes=1, max_steps=60, p=512)
 
@@ -32,18 +30,18 @@ def test_bare_loop_counts_three_times_the_episodes():
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.7])
-def test_the_plain_loop_without_learning_drives_the_car_of_the_tuned_one(epsilon):
+def test_the_plain_loop_without_learning_drives_the_car_of_the_tuned_one(epsilon, monkeypatch):
     """On what a learner has learnt, rounded so that actions tie: out of the valley, each time in other steps."""
     setting = replace(bench.BASE, alpha=0.005, lam=0.9, sigma=1.0, episodes=60)
-    table = tile_table(setting.p, setting.tilings, setting.memory)
-    world, theta = world_of(table, table.rows), np.round(one_run(setting, 1, 0)[2][table.used], 1)
-    both = []
-    for loop in (plain.bare_steps, _baselines.bare_run):
-        steps, streams = np.zeros(30, dtype=np.int32), streams_of(1, 0)
-        assert loop(world, theta, steps, streams, 3000, epsilon) == steps.sum()
-        both.append((steps.tolist(), streams[1].tolist()))
-    assert both[0] == both[1]
-    assert len({count for count in both[0][0] if count > 0}) > 5
+    theta = np.round(one_run(setting, 1, 0)[2], 1)
+    counts = []
+    for episodes in range(1, 11):
+        some = replace(setting, episodes=episodes, max_steps=3000, epsilon=epsilon)
+        learnt = SimpleNamespace(theta=theta[None])
+        monkeypatch.setattr(general, "run_setting", lambda *given, learnt=learnt: learnt)
+        counts.append(plain.bare_steps(some, theta, 1))
+        assert general.without_learning(engine_setting(some), 1)() == counts[-1]
+    assert len(set(np.diff(counts)) - {9000}) > 5
 
 
 def test_best_is_the_least_time_per_step():
@@ -255,10 +253,9 @@ def test_what_one_writes_in_an_hour_learns_the_task():
 
 
 @pytest.mark.slow
-def test_the_general_engine_is_measured_on_the_runs_of_the_special_kernel():
-    short = replace(general.CAR, episodes=3)
-    same = replace(bench.BASE, episodes=3)
-    assert general.general(short)() == bench.learning(same)()
+def test_the_engine_is_measured_on_its_runs():
+    short = replace(bench.BASE, episodes=3)
+    assert general.general(engine_setting(short))() == bench.learning(short)()
     assert general.without_learning(replace(general.CLASSIC["cart-pole"], episodes=2))() > 6
 
 

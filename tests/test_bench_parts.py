@@ -22,7 +22,7 @@ from gqlib.bench import agents, costs, general, matrices, peers, plain, predicti
 from gqlib.bench import engine as bench
 from gqlib.bench.timing import least_seconds
 from gqlib.control import ControlSetting
-from gqlib.control.engine import streams_of
+from gqlib.control.engine import engine_setting
 from gqlib.control.tile_tables import tile_table
 from gqlib.domains import mountain_car as car
 from gqlib.engine import EngineSetting
@@ -839,7 +839,7 @@ def test_the_general_engine_is_handed_its_own_parts(monkeypatch: pytest.MonkeyPa
         asked.append((data, codes, theta.tolist(), len(steps), steps.dtype, streams, limits))
 
     monkeypatch.setattr(general, "run_setting", ran)
-    monkeypatch.setattr(general, "parts_of", lambda *given: given)
+    monkeypatch.setattr(general, "parts_of", lambda *given, stride: (*given, stride))
     monkeypatch.setattr(general, "bare_of", lambda given: asked.append(given) or kernel)
     monkeypatch.setattr(general, "streams_of", lambda seed, run: (seed, run))
     setting = EngineSetting("cart_pole", "sarsa", episodes=2, epsilon=0.3)
@@ -869,12 +869,11 @@ def test_the_general_engine_is_handed_its_own_parts(monkeypatch: pytest.MonkeyPa
 
 # What each row measures: a maker of work, what it is made with, and how that differs from the base.
 WORKS = {
-    "plain bare loop": ("bare", plain.bare_steps, {}),
-    "bare loop": ("bare", None, {}),
+    "plain bare loop": ("plain_bare", {}),
+    "bare loop": ("bare", {}),
     "compiled": ("learning", {}),
-    "general engine, the same runs": ("general", general.CAR),
-    "plain bare loop, epsilon-greedy": ("bare", plain.bare_steps, {"target": "epsilon-greedy"}),
-    "bare loop, epsilon-greedy": ("bare", None, {"target": "epsilon-greedy"}),
+    "plain bare loop, epsilon-greedy": ("plain_bare", {"target": "epsilon-greedy"}),
+    "bare loop, epsilon-greedy": ("bare", {"target": "epsilon-greedy"}),
     "compiled, epsilon-greedy target": ("learning", {"target": "epsilon-greedy"}),
     "compiled, dynamic sigma": ("learning", {"sigma_noise": 0.01}),
     "compiled, 16 tilings": ("learning", {"tilings": 16}),
@@ -884,16 +883,16 @@ WORKS = {
     "plain Numba loop, dense, p = 512": (plain.numba_steps, {"p": 512, "episodes": 2}),
     "plain Numba loop, dense, p = 2048": (plain.numba_steps, {"p": 2048, "episodes": 2}),
     "plain Numba loop, dense, p = 16384": (plain.numba_steps, {"p": 16384, "episodes": 2}),
-    "general engine, mountain car": ("general", general.CLASSIC["mountain car"]),
+    "engine, mountain car": ("general", general.CLASSIC["mountain car"]),
     "the same without learning, mountain car": (
         "without_learning",
         general.CLASSIC["mountain car"],
     ),
-    "general engine, Acrobot": ("general", general.CLASSIC["Acrobot"]),
+    "engine, Acrobot": ("general", general.CLASSIC["Acrobot"]),
     "the same without learning, Acrobot": ("without_learning", general.CLASSIC["Acrobot"]),
-    "general engine, cart-pole": ("general", general.CLASSIC["cart-pole"]),
+    "engine, cart-pole": ("general", general.CLASSIC["cart-pole"]),
     "the same without learning, cart-pole": ("without_learning", general.CLASSIC["cart-pole"]),
-    "general engine, Sarsa, mountain car": ("general", general.SARSA),
+    "engine, Sarsa, mountain car": ("general", general.SARSA),
     "plain NumPy loop": (plain.numpy_steps, {}),
     "checked reference": ("reference", {}),
     "Gymnasium loop in Python, Sarsa": plain.gymnasium_steps,
@@ -948,9 +947,8 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
     given: dict[str, Any] = {}
     more: dict[str, Any] = {}
     monkeypatch.setattr(bench, "side_by_side", times)
-    monkeypatch.setattr(bench, "bare", lambda setting, loop=None: ("bare", setting, loop))
     for module, names in {
-        bench: ("learning", "reference"), general: ("general", "without_learning"),
+        bench: ("learning", "reference", "bare", "plain_bare"), general: ("general", "without_learning"),
         agents: ("environment_alone", "agent_in", "plain_loop"),
     }.items():  # fmt: skip
         for name in names:
@@ -984,8 +982,7 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
         "learning / plain": ("compiled", "plain bare loop"),
         "learning / plain, epsilon-greedy": ("compiled, epsilon-greedy target", "plain bare loop, epsilon-greedy"),
         "learning / plain, dynamic sigma": ("compiled, dynamic sigma", "plain bare loop"),
-        "general / special": ("general engine, the same runs", "compiled"),
-        "Gymnasium / general": ("Gymnasium loop in Python, Sarsa", "general engine, Sarsa, mountain car"),
+        "Gymnasium / general": ("Gymnasium loop in Python, Sarsa", "engine, Sarsa, mountain car"),
         "MushroomRL / agent": ("MushroomRL, mountain car", "agent, MountainCar"),
         "gymnax / general": ("gymnax, mountain car", "the same without learning, mountain car"),
         "reference / NumPy": ("checked reference", "plain NumPy loop"),
@@ -993,7 +990,7 @@ def test_rows_are_made_of_the_times_that_they_name(monkeypatch: pytest.MonkeyPat
         "p = 16384 / p = 512": ("compiled, p = 16384", "compiled, p = 512"),
         "16 tilings / 8 tilings": ("compiled, 16 tilings", "compiled"),
         **{
-            f"learning / bare, {name}": (f"general engine, {name}", f"the same without learning, {name}")
+            f"learning / bare, {name}": (f"engine, {name}", f"the same without learning, {name}")
             for name in ("mountain car", "Acrobot", "cart-pole")
         },
         **{f"dense / lazy, p = {p}": (f"plain Numba loop, dense, p = {p}", f"compiled, p = {p}")
@@ -1117,18 +1114,11 @@ def test_the_learner_and_the_loops_without_learning_run_the_same_setting(
     assert bench.learning(setting)() == 7
     assert asked == [(setting, 1, 0)]
 
-    def loop(
-        world: Any, weights: Any, steps: Any, streams: Any, limit: int, epsilon: float
-    ) -> None:
-        table = tile_table(512, 4, "iht")
-        np.testing.assert_array_equal(weights, theta[table.used])
-        np.testing.assert_array_equal(world.table, table.rows.reshape(-1))
-        np.testing.assert_array_equal(streams[0], streams_of(1, 0)[0])
-        assert (steps.tolist(), steps.dtype, limit, epsilon) == ([0] * 6, np.int32, 70, 0.3)
-        steps[:] = -5
-
-    assert bench.bare(setting, loop)() == 30
-    assert asked[1:] == [(setting, 1, 0)]
+    monkeypatch.setattr(plain, "bare_steps", lambda *given: asked.append(given) or 30)
+    assert bench.plain_bare(setting)() == 30
+    assert asked[1:] == [(setting, 1, 0), (setting, theta, 1)]
+    monkeypatch.setattr(general, "without_learning", lambda *given: given)
+    assert bench.bare(setting) == (engine_setting(setting), 1)
     reference = SimpleNamespace(one_run=lambda *given: asked.append(given) or (np.array([-3, 4]),))
     monkeypatch.setattr(bench, "import_module", {"gqlib.control.reference": reference}.get)
     assert bench.reference(setting)() == 7

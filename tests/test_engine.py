@@ -1,4 +1,4 @@
-"""The general engine against the special kernel, a dense reference and Gymnasium."""
+"""The engine against a dense reference and Gymnasium."""
 
 import sys
 from dataclasses import replace
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numba import njit
 
-from gqlib.control import ControlSetting, run_control
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import (
     EngineSetting,
@@ -23,7 +22,7 @@ from gqlib.engine import (
 )
 from gqlib.engine import runs as runs_module
 from gqlib.engine.coders import CarTable
-from gqlib.engine.learners import LEARNERS
+from gqlib.engine.learners import LEARNERS, Change
 from gqlib.fast._jit import COMPILED
 from gqlib.fast._sound import finite
 from gqlib.seeds import START, words
@@ -104,32 +103,53 @@ def test_a_ridge_that_turns_omega_round_is_taken(kappa):
         np.testing.assert_array_equal(fast.steps, reference.steps)
 
 
-@pytest.mark.parametrize(
-    ("method", "v", "target", "learner"),
-    [
-        ("gradient", "same-step", "greedy", "gq"),
-        ("gradient", "same-step", "epsilon-greedy", "gq"),
-        ("gradient", "lagged", "epsilon-greedy", "gq_lagged"),
-        ("semi-gradient", "same-step", "epsilon-greedy", "q_sigma"),
-        ("corrected", "same-step", "greedy", "corrected_gq"),
-    ],
-)
-def test_the_car_goes_as_in_the_special_kernel(method, v, target, learner):
-    more = {"episodes": 25, "alpha": 0.005, "lam": 0.9, "sigma_noise": 0.05, "max_steps": 100_000}
-    special = ControlSetting(method=method, v=v, target=target, p=512, **more)
-    names = ("lam", "gamma", "alpha", "eta", "epsilon", "target", "episodes", "max_steps")
-    shared = {name: getattr(special, name) for name in names}
-    general = run(CAR, learner, runs=2, seed=9, sigma=0.5, sigma_noise=0.05, **shared)
-    wanted = run_control(special, 2, 9, weights=True)
-    np.testing.assert_array_equal(general.steps, wanted.steps)
-    np.testing.assert_array_equal(general.capped, wanted.capped)
-    assert (
-        v == "same-step" or not wanted.capped.any()
-    )  # what is due at a cut is carried over there, and dropped here
-    used = CAR.coder._table.used
-    np.testing.assert_allclose(
-        general.theta, wanted.theta[:, used], rtol=0, atol=1e-9 * np.abs(wanted.theta).max()
+@pytest.mark.parametrize("learner", ["gq", "gq_lagged"])
+@pytest.mark.parametrize("ties", ["first", "random"])
+def test_ties_first_weights_and_drawn_tiles_are_the_same_in_both(learner, ties):
+    """Many ties, since weights begin at zero or are drawn, and tables that differ from run to run."""
+    for memory, noise in (("salted", 0.0), ("rltoolkit", 0.5)):
+        car = environments.mountain_car(p=4000, memory=memory, start="anywhere")
+        more = {"ties": ties, "theta0_noise": noise, "theta0": 2.0 * noise}
+        one = agree(EngineSetting(car, learner, target="epsilon-greedy", **(SMALL | more)))
+        assert one.theta.shape == (1, 4000)
+        used = car.coder._table(4, 0).used
+        assert (np.delete(one.theta[0], used) == 0.0).all() == (noise == 0.0)
+    setting = EngineSetting(car, learner, ties=ties, theta0_noise=0.5, **SMALL)
+    apart = run_setting(setting, 2, 4).theta
+    assert (apart[0] != apart[1]).all()
+
+
+@pytest.mark.parametrize("coder", ["table", "own"])
+def test_what_is_late_outlives_an_episode_that_is_cut_off(coder):
+    """It falls due at the last state of that episode, though the next one has begun."""
+    where = CAR if coder == "table" else environments.chain(random_walk(5))
+    numbers = SMALL | {"alpha": 0.05, "episodes": 40, "max_steps": 4}
+    found = agree(EngineSetting(where, "gq_lagged", target="epsilon-greedy", **numbers))
+    assert found.capped.sum() > 10
+
+
+@pytest.mark.slow
+def test_omega_goes_along_e_by_itself_or_with_theta():
+    """One sum or two, with the same result; and a learner of one's own whose θ does not go along e (GTD2)."""
+
+    @njit
+    def after(memory, seen, rates):
+        delta = seen.reward + rates.gamma * seen.expected - seen.value
+        pull = rates.alpha * seen.trace_omega
+        return memory, Change(delta, 0.0, delta, 0.0, -rates.gamma * pull, pull)
+
+    gq = LEARNERS["gq"]
+    together, apart = (
+        run_setting(EngineSetting(CAR, learner, eta=0.3, **SMALL), 1, 4)
+        for learner in (gq, replace(gq, together=False))
     )
+    np.testing.assert_array_equal(together.steps, apart.steps)
+    np.testing.assert_allclose(together.omega, apart.omega, rtol=0, atol=1e-12)
+    agree(EngineSetting(CAR, Learner(gq.begin, gq.before, after, here=True), eta=0.3, **SMALL))
+    with pytest.raises(
+        ValueError, match=r"^together is True, and so is ridge; .* should be False$"
+    ):
+        replace(gq, ridge=True)
 
 
 def test_environments_are_compared_by_what_they_hold():
@@ -219,7 +239,9 @@ def test_the_car_is_gymnasiums_up_to_the_goal():
             int(rng.integers(3)),
         )
         state = x, v, float(np.cos(3 * x))
-        (ours_x, ours_v, _), reward, ends = environment.step((), state, action, words(0, 0, START))
+        (ours_x, ours_v, _), reward, ends = environment.step(
+            environment.data, state, action, words(0, 0, START)
+        )
         (theirs_x, theirs_v), their_reward, their_end = gymnasium_step(
             "MountainCar-v0", (x, v), action
         )
@@ -540,7 +562,7 @@ WORLD = {"start": own()[0], "step": own()[1], "actions": 2, "coder": Features(_f
         (lambda: Tiles((0.0,) * 8, (1.0,) * 8, (9,) * 8), r"^tiles is .* at most"),
         (lambda: Features(max, 3), r"^fill is a plain function"),
         (lambda: Features(_fill, 3, 4), r"^active is 4"),
-        (lambda: CarTable(512, memory="salted"), r"^memory is 'salted'"),
+        (lambda: CarTable(512, memory="sorted"), r"^memory is 'sorted'"),
     ],
 )
 def test_refusals_name_the_argument(call, message):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gqlib.control.setting import STARTS
+from gqlib.domains import mountain_car
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import (
     EngineSetting,
@@ -22,6 +24,7 @@ from gqlib.engine import (
     run_setting,
 )
 from gqlib.engine import runs as runs_module
+from gqlib.engine._kernel import DRAWN, FLUSH_BELOW
 from gqlib.engine.coders import (
     CarTable,
     _car_functions,
@@ -31,9 +34,8 @@ from gqlib.engine.coders import (
 )
 from gqlib.engine.learners import LEARNERS
 from gqlib.engine.runs import EngineResult
-from gqlib.fast._control import DRAWN, FLUSH_BELOW
 from gqlib.fast._jit import COMPILED, njit
-from gqlib.seeds import BEHAVIOUR, SIGMA, START, TRAJECTORY, words
+from gqlib.seeds import BEHAVIOUR, SIGMA, START, TIES, TRAJECTORY, words
 from gqlib.stats._told import told_mean
 
 
@@ -86,7 +88,12 @@ def test_the_environments_have_the_actions_limits_and_boxes_that_they_should() -
     assert acrobot.coder == Tiles(
         (-pi, -pi, -4 * pi, -9 * pi), (pi, pi, 4 * pi, 9 * pi), (6, 6, 6, 6), 8
     )
-    assert all(one.data == () for one in (car, pole, acrobot))
+    assert (pole.data, acrobot.data) == ((), ())
+    assert [environments.mountain_car(start=start).data[1] for start in STARTS] == [0, 1, 2]
+    assert car.data[0] is environments.mountain_car(p=64).data[0]  # made once, and never written
+    assert np.array(car.data[0]).tolist() == list(mountain_car.CONSTANTS)
+    with pytest.raises(ValueError, match=r"^start is 'top'; it should be one of 'valley', 'bott"):
+        environments.mountain_car(start="top")
 
 
 def test_their_options_reach_the_coder() -> None:
@@ -188,7 +195,7 @@ def test_what_is_no_function_in_a_learner_is_refused(name: str) -> None:
         Learner(**(PARTS | {name: 3}))
 
 
-@pytest.mark.parametrize("name", ["gradient", "ridge", "here"])
+@pytest.mark.parametrize("name", ["gradient", "ridge", "together", "here", "late"])
 def test_the_flags_of_a_learner_are_flags(name: str) -> None:
     assert getattr(Learner(**PARTS, **{name: True}), name) is True
     assert getattr(Learner(**PARTS), name) is (name == "gradient")
@@ -251,8 +258,8 @@ def test_the_flags_of_a_learner_are_flags(name: str) -> None:
         (lambda: CarTable(0), r"^p is 0; it should be .*1"),
         (lambda: CarTable(512, 0), r"^tilings is 0; it should be .*1"),
         (
-            lambda: CarTable(512, memory="salted"),
-            r"^memory is 'salted'; it should be one of 'int', 'iht'$",
+            lambda: CarTable(512, memory="sorted"),
+            r"^memory is 'sorted'; it should be one of 'int', 'iht', 'salted', 'rltoolkit'$",
         ),
     ],
 )
@@ -281,7 +288,7 @@ def test_sizes_are_those_of_a_hand_count() -> None:
         "int",
         8,
     )
-    assert CarTable(512)._rows(3) == len(CarTable(512)._table.used) <= 512
+    assert CarTable(512)._rows(3) == 512
 
 
 def test_a_state_lies_where_a_ruler_says_and_on_the_edge_beyond() -> None:
@@ -339,14 +346,14 @@ def test_the_table_of_tiles_has_every_cell_and_action() -> None:
     )  # 33**4 cells are too many for a table
     assert (large.active.dtype, large.active.shape, large.active.any()) == (
         np.int64,
-        (2 * 2 * 8,),
+        (3 * 2 * 8,),
         False,
     )
     np.testing.assert_allclose(large.grid, [0.0, 32.0, 32.0] * 4)
     buffer = Features(_fill_two, 4, 2)._codes(3, 4)
     assert (buffer.active.dtype, buffer.active.shape, buffer.grid.tolist()) == (
         np.int64,
-        (2 * 3 * 2,),
+        (3 * 3 * 2,),
         [0.0],
     )
 
@@ -358,7 +365,7 @@ def test_as_many_cells_as_a_table_may_have_are_looked_up(
     """Two tilings of 1 × 2 tiles have (2 + 1)(4 + 1) fine cells, which are in the table or computed."""
     monkeypatch.setattr(coders, "LARGEST_TABLE", largest)
     coder = Tiles((0.0, 0.0), (1.0, 1.0), (1, 2), 2)
-    assert len(coder._codes(3, 1).active) == (15 * 3 * 2 if few else 2 * 3 * 2)
+    assert len(coder._codes(3, 1).active) == (15 * 3 * 2 if few else 3 * 3 * 2)
     assert coder._functions(3, _start, 1) is _tile_functions((1, 2), 2, 3, few, _start, 1)
 
 
@@ -382,7 +389,7 @@ def test_the_reference_tells_a_first_state_that_is_no_number(first: float) -> No
 def test_the_table_of_the_car_is_that_of_control_with_the_edges_of_its_cells() -> None:
     coder = CarTable(np.int64(64), np.int64(2))
     assert (type(coder.p), type(coder.tilings), coder) == (int, int, CarTable(64, 2))
-    table, codes = coder._table, coder._codes(3, 4)
+    table, codes = coder._table(), coder._codes(3, 4)
     np.testing.assert_array_equal(codes.active.reshape(table.rows.shape), table.offsets)
     np.testing.assert_array_equal(coder._codes(3, 1).active.reshape(table.rows.shape), table.rows)
     (x, v), grid = (table.edges_x, table.edges_v), codes.grid.tolist()
@@ -405,7 +412,8 @@ def test_the_functions_of_a_coder_are_made_for_its_numbers() -> None:
         _fill_two, 4, 2, 3, 4
     )
     car = CarTable(64, 2)
-    width, edges = car._table.rows.shape[1], (len(car._table.edges_x), len(car._table.edges_v))
+    table = car._table()
+    width, edges = table.rows.shape[1], (len(table.edges_x), len(table.edges_v))
     assert car._functions(3, see, 4) is _car_functions(2, width, *edges, see)
 
 
@@ -428,6 +436,9 @@ def test_a_setting_has_these_defaults() -> None:
         "greedy",
     )
     assert (setting.episodes, setting.max_steps, setting.theta0) == (100, None, 0.0)
+    assert (setting.theta0_noise, setting.ties) == (0.0, "first")
+    # Added later: a store keeps its results.
+    assert setting.key == EngineSetting("acrobot", theta0_noise=0.0, ties="first").key
     assert setting.make_learner() is LEARNERS["gq"]
     assert setting.imported == ()
 
@@ -469,6 +480,8 @@ def test_a_setting_keeps_numbers_as_pythons_and_options_in_order() -> None:
         ({"episodes": 0}, r"^episodes is 0"),
         ({"max_steps": 0}, r"^max_steps is 0"),
         ({"theta0": np.nan}, r"^theta0 is nan"),
+        ({"theta0_noise": -0.5}, r"^theta0_noise is -0\.5"),
+        ({"ties": "last"}, r"^ties is 'last'; it should be one of 'first', 'random'$"),
         ({"options": 3}, r"^options is 3; it should hold pairs \(name, value\)$"),
         ({"options": (("a", {}),)}, r"^options is .*; it should hold pairs \(name, value\)$"),
         ({"options": ((1, 2, 3),)}, r"^options is .*; it should hold pairs \(name, value\)$"),
@@ -566,9 +579,9 @@ def test_a_result_is_told_in_a_line_and_in_a_table() -> None:
 def test_the_rates_of_a_setting() -> None:
     given = {"lam": 0.5, "gamma": 0.9, "alpha": 0.2, "eta": 0.25, "kappa": 3.0, "epsilon": 0.3}
     greedy = runs_module.rates_of(EngineSetting("acrobot", **given), 3)
-    assert tuple(greedy) == pytest.approx((0.5, 0.9, 0.2, 0.05, 3.0, 1.0, 0.0))
+    assert tuple(greedy) == pytest.approx((0.5, 0.9, 0.2, 0.25, 0.05, 3.0, 1.0, 0.0))
     soft = runs_module.rates_of(EngineSetting("acrobot", target="epsilon-greedy", **given), 3)
-    assert tuple(soft) == pytest.approx((0.5, 0.9, 0.2, 0.05, 3.0, 0.7, 0.1))
+    assert tuple(soft) == pytest.approx((0.5, 0.9, 0.2, 0.25, 0.05, 3.0, 0.7, 0.1))
 
 
 def test_the_parts_of_a_kernel_are_those_of_environment_and_learner() -> None:
@@ -576,32 +589,29 @@ def test_the_parts_of_a_kernel_are_those_of_environment_and_learner() -> None:
     parts = runs_module.parts_of(own, learner, "epsilon-greedy")
     assert tuple(parts)[:2] == (own.start, own.step)
     assert tuple(parts)[2:4] == own.coder._functions(2, own.observe, 4)
-    assert tuple(runs_module.parts_of(own, learner, "greedy", 1))[2:4] == own.coder._functions(
-        2, own.observe, 1
-    )
+    assert tuple(runs_module.parts_of(own, learner, "greedy", stride=1))[
+        2:4
+    ] == own.coder._functions(2, own.observe, 1)
     assert tuple(parts)[4:7] == (learner.begin, learner.before, learner.after)
-    assert tuple(parts)[7:] == (2, 1, True, True, True, True)
-    assert tuple(runs_module.parts_of(own, LEARNERS["sarsa"], "greedy"))[7:] == (
-        2,
-        1,
-        False,
-        False,
-        False,
-        False,
-    )
+    flags = {"gradient", "ridge", "here", "each"}
+    assert {name for name, on in parts._asdict().items() if on is True} == flags
+    plain = runs_module.parts_of(own, LEARNERS["sarsa"], "greedy")
+    assert (plain[7:9], set(plain[9:])) == ((2, 1), {False})
+    late = runs_module.parts_of(own, LEARNERS["gq_lagged"], "greedy", "random")
+    flags = {"gradient", "together", "late", "random_ties"}
+    assert {name for name, on in late._asdict().items() if on is True} == flags
 
 
 def test_features_of_a_state_by_hand() -> None:
     phi = runs_module._features(Environment(**WORLD), 2)
     assert phi.tolist() == [[0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0]]
     car = environments.mountain_car(2, p=64)
-    table = car.coder._table
+    table = car.coder._table()
     phi = runs_module._features(car, (-0.5, 0.01, 0.0))
     assert phi.sum(axis=1).tolist() == [2.0, 2.0, 2.0]
-    row = table.rows[table.cell(-0.5, 0.01)]
     for a in range(3):
-        wanted = np.zeros(len(table.used))
-        for index in row[2 * a : 2 * a + 2]:
+        wanted = np.zeros(64)
+        for index in table.indices(-0.5, 0.01, a):
             wanted[index] += 1.0
         np.testing.assert_array_equal(phi[a], wanted)
 
@@ -721,7 +731,12 @@ def test_the_kernel_is_given_the_setting_and_its_weights_are_taken_apart(
         (32,),
     )  # room for one more
     assert (memory.steps.dtype, memory.returns.dtype) == (np.int64, np.float64)
-    for name, purpose in (("starts", START), ("behaviour", BEHAVIOUR), ("moves", TRAJECTORY)):
+    for name, purpose in (
+        ("starts", START),
+        ("behaviour", BEHAVIOUR),
+        ("moves", TRAJECTORY),
+        ("ties", TIES),
+    ):
         assert getattr(streams, name).tolist() == words(7, 2, purpose).tolist()
     assert tuple(sigma)[:5] == (0.4, 0.1, DRAWN["episode"], True, 0.9)
     assert sigma.stream.tolist() == words(7, 2, SIGMA).tolist()

@@ -1,4 +1,4 @@
-"""The compiled engine: equal to the dense reference, the same everywhere bit for bit, and named by its version."""
+"""The car on the engine: equal to the dense reference, the same everywhere bit for bit, and named by its version."""
 
 import dataclasses
 import io
@@ -14,17 +14,18 @@ import numpy as np
 import pytest
 from numba.core.event import trigger_event
 
-from gqlib import seeds
-from gqlib.control import ControlSetting, run_control
+from gqlib.bench import general
+from gqlib.control import ControlSetting, corrected, run_control
 from gqlib.control import engine as driver
-from gqlib.control.setting import first_weights
 from gqlib.control.tile_tables import tile_table
+from gqlib.engine import _kernel as kernel
+from gqlib.engine.runs import EngineSetting, parts_of
 from gqlib.fast import ENGINE_VERSION
 from gqlib.fast import _car as fast_car
-from gqlib.fast import _control as kernel
-from gqlib.fast._baselines import PAPER, bare_run, dense_run
-from gqlib.fast._records import OFF, ON
-from gqlib.seeds import words
+from gqlib.fast._jit import notice
+from gqlib.fast._rng import uniform
+from gqlib.rules import TIE
+from gqlib.seeds import START, words
 
 ROOT = Path(__file__).parents[1]
 CHECKSUMS = Path(__file__).parent / "oracles" / "engine_checksums.json"
@@ -184,7 +185,7 @@ def test_results_do_not_depend_on_the_order_of_calls():
 def test_rows_are_found_exactly():
     for tilings in (3, 8, 16):
         table = tile_table(512, tilings)
-        world = driver.world_of(table, table.rows)
+        world = corrected.world_of(table, table.rows)
         rng = np.random.default_rng(2)
         x = np.concatenate(
             [rng.uniform(-1.2, 0.5, 500), table.edges_x[:-1], np.nextafter(table.edges_x[1:-1], -9)]
@@ -208,7 +209,7 @@ def test_rows_are_found_exactly():
 @pytest.mark.parametrize("tilings", [1, 3, 8])
 def test_inner_edges_are_guessed_to_stand_at_the_whole_numbers(tilings):
     table = tile_table(512, tilings)
-    scale_x, offset_x, scale_v, offset_v = driver.grid_of(table)
+    scale_x, offset_x, scale_v, offset_v = table.grid[:4]
     for edges, scale, offset in (
         (table.edges_x, scale_x, offset_x),
         (table.edges_v, scale_v, offset_v),
@@ -218,90 +219,36 @@ def test_inner_edges_are_guessed_to_stand_at_the_whole_numbers(tilings):
         )
 
 
-def handed(setting, seed, run, monkeypatch, **options):
-    """What the kernel is handed for a run, and what is made of the numbers that it leaves: T, W and signed steps."""
-    got = []
-
-    def run_nothing(*given):
-        memory = given[1]
-        got.append(
-            [
-                given[0],
-                memory._replace(weights=memory.weights.copy(), steps=memory.steps.copy()),
-                *given[2:],
-            ]
-        )
-        memory.weights[:] = np.arange(len(memory.weights))
-        memory.steps[:] = -7
-        return np.int64(3)
-
-    monkeypatch.setattr(driver, "_compiled", lambda *given: got.append(given))
-    monkeypatch.setattr(kernel, "run", run_nothing)
-    made = driver.one_run(setting, seed, run, **options)
-    return *got, made
-
-
-def test_kernel_is_handed_the_setting_and_gives_back_the_run(monkeypatch):
+def test_the_engine_is_handed_the_setting():
+    """Every field under its own name, where the engine has it; the learner and the car follow from the others."""
     setting = ControlSetting(
         sigma=0.25, sigma_noise=0.125, sigma_drawn="episode", sigma_clipped=True, sigma_decay=0.875, lam=0.5,
         gamma=0.75, alpha=0.0625, eta=3.0, epsilon=0.375, target="epsilon-greedy", p=2048, tilings=5, memory="salted",
         max_steps=11, episodes=4, v="lagged", ties="random", start="anywhere", theta0=-1.0, theta0_noise=0.5,
     )  # fmt: skip
-    compiled, given, (steps, diverged_in, theta, omega) = handed(
-        setting, 3, 2, monkeypatch, flush_below=0.25
+    made, given = driver.engine_setting(setting), dataclasses.asdict(setting)
+    car = {"memory": "salted", "p": 2048, "start": "anywhere", "tilings": 5}
+    assert (made.environment, made.learner, dict(made.options)) == (
+        "mountain_car",
+        "gq_lagged",
+        car,
     )
-    world, memory, streams, sigma, rates, target, lagged, limits, opening = given
-    assert compiled == (5, "epsilon-greedy", "lagged", False, "random")
-    table = tile_table(2048, 5, "salted", seed=3, run=2)
-    assert (world.table.tolist(), world.width) == (table.offsets.ravel().tolist(), 32)
-    assert (world.edges_x is table.edges_x, world.edges_v is table.edges_v) == (True, True)
-    assert (world.grid.tolist(), world.shape) == (driver.grid_of(table).tolist(), (0,) * 5)
-    places, first = len(table.used), first_weights(setting, 3, 2)
-    weights = memory.weights.reshape(places, 4)
-    assert (weights[:, 0].tolist(), weights[:, 1:].any()) == (first[table.used].tolist(), False)
-    assert (memory.live.shape, memory.live.dtype, memory.weights.dtype) == (
-        (places + 1,),
-        np.uint32,
-        np.float64,
-    )
-    assert (memory.steps.tolist(), memory.steps.dtype) == ([0] * 4, np.int32)
-    for stream, purpose in ((streams.starts, seeds.START), (streams.behaviour, seeds.BEHAVIOUR)):
-        np.testing.assert_array_equal(stream, words(3, 2, purpose))
-    assert sigma[:5] == (0.25, 0.125, 1, True, 0.875)
-    np.testing.assert_array_equal(sigma.stream, words(3, 2, seeds.SIGMA))
-    assert rates == (0.5, 0.75, 0.0625, 3.0, 0.375)
-    assert (target, lagged, limits) == ((ON, 0.125, OFF), ON, (11, 0.25))
-    assert opening[:2] == (2, ON)
-    np.testing.assert_array_equal(opening.ties, words(3, 2, seeds.TIES))
-    assert (steps.tolist(), diverged_in, type(diverged_in)) == ([-7] * 4, 3, int)
-    unused = np.setdiff1d(np.arange(2048), table.used)
-    assert len(unused) > 0
-    assert (theta[table.used].tolist(), theta[unused].tolist()) == (
-        [*range(0, 4 * places, 4)],
-        first[unused].tolist(),
-    )
-    assert (omega[table.used].tolist(), omega[unused].any()) == ([*range(2, 4 * places, 4)], False)
+    same = set(given) - {*car, "v", "method"}
+    assert {name: getattr(made, name) for name in same} == {name: given[name] for name in same}
+    own = {"environment", "learner", "options", "kappa"}
+    assert same | own == {field.name for field in dataclasses.fields(EngineSetting)}
 
 
 @pytest.mark.parametrize(
-    ("changes", "eta", "target"),
-    [
-        ({}, 1.0, (OFF, 0.0, OFF)),
-        ({"method": "semi-gradient"}, 0.0, (OFF, 0.0, OFF)),
-        ({"method": "corrected"}, 1.0, (OFF, 0.0, ON)),
-        ({"target": "epsilon-greedy", "epsilon": 0.3}, 1.0, (ON, 0.3 / 3, OFF)),
-    ],
-)
-def test_kernel_is_handed_the_method_and_the_plain_options(changes, eta, target, monkeypatch):
-    setting = ControlSetting(p=64, **changes)
-    compiled, given, _ = handed(setting, 0, 1, monkeypatch)
-    assert compiled == (8, setting.target, "same-step", setting.method == "corrected", "first")
-    assert (given[4].eta, given[5], given[6]) == (eta, target, OFF)
-    assert given[7] == (5000, kernel.FLUSH_BELOW)
-    assert given[8][:2] == (0, OFF)
+    ("method", "v", "learner"),
+    [("gradient", "same-step", "gq"), ("gradient", "lagged", "gq_lagged"), ("corrected", "same-step", "corrected_gq"),
+     ("semi-gradient", "same-step", "q_sigma"), ("semi-gradient", "lagged", "q_sigma")],
+)  # fmt: skip
+def test_a_method_is_a_learner_of_the_engine(method, v, learner):
+    assert driver.engine_setting(ControlSetting(method=method, v=v)).learner == learner
 
 
-def test_flushes_have_a_threshold_above_zero_and_at_most_one(monkeypatch):
+def test_flushes_have_a_threshold_above_zero_and_at_most_one():
     setting = ControlSetting(p=64, episodes=1, max_steps=2)
     for wrong in (0.0, -1.0, 1.5, float("nan")):
         with pytest.raises(
@@ -311,34 +258,30 @@ def test_flushes_have_a_threshold_above_zero_and_at_most_one(monkeypatch):
     with pytest.raises(ValueError, match=r"^setting is 'car'; it should be a ControlSetting$"):
         driver.one_run("car", 0, 0)
     for edge in (5e-324, 1.0):
-        assert handed(setting, 0, 0, monkeypatch, flush_below=edge)[1][7] == (2, edge)
+        assert driver.one_run(setting, 0, 0, flush_below=edge)[0].tolist() == [-2]
 
 
 def test_greedy_takes_the_first_action_within_the_tolerance():
-    tie = fast_car.TIE
-    assert fast_car.greedy_action(1.0, 1.0 + tie / 2, 0.0) == 0
-    assert fast_car.greedy_action(1.0, 1.0 + 2 * tie, 1.0 + 2.5 * tie) == 1
-    assert fast_car.greedy_action(0.0, 1.0, 2.0) == 2
+    best, stream = kernel.greedy_of(3, False), words(0, 0, START)
+    assert best((1.0, 1.0 + TIE / 2, 0.0), stream) == 0
+    assert best((1.0, 1.0 + 2 * TIE, 1.0 + 2.5 * TIE), stream) == 1
+    assert best((0.0, 1.0, 2.0), stream) == 2
+    assert stream.tolist() == words(0, 0, START).tolist()
 
 
-def test_compiled_dense_baseline_learns_the_same():
-    setting = dataclasses.replace(BASE, p=512)
-    table = tile_table(512)
-    theta, steps = np.zeros(512), np.zeros(2, dtype=np.int32)
-    world, rates = driver.world_of(table, table.index_rows()), driver.rates_of(setting)
-    ended = dense_run(
-        world, theta, steps, driver.streams_of(3, 0), setting.max_steps, setting.sigma, rates, PAPER
-    )
-    assert ended == -1
-    lazy = run_control(setting, 1, 3, weights=True)
-    assert np.array_equal(np.abs(steps), lazy.steps[0])
-    assert relative(lazy.theta[0], theta) < 1e-9
+def test_a_tie_is_broken_by_a_number_of_its_own_and_nothing_else_draws_one():
+    best, stream, same = kernel.greedy_of(4, True), words(3, 0, START), words(3, 0, START)
+    assert [best(q, stream) for q in ((2.0, 1.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0))] == [0, 3]
+    assert stream.tolist() == same.tolist()
+    for q, tied in (((1.0, 0.0, 1.0 + TIE / 2, 1.0), (0, 2, 3)), ((0.0, 5.0, 5.0, 1.0), (1, 2))):
+        for _ in range(40):
+            assert best(q, stream) == tied[int(uniform(same) * len(tied))]
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0 / 3.0, 0.7, 1.0])
 def test_behaviour_decides_at_its_bars_as_below_and_above_them(epsilon):
     """With a state made so that the next word is the bar itself, the number before it, or the one after."""
-    third, bars = epsilon / 3.0, fast_car.bars_of(epsilon)
+    third, bars = epsilon / 3.0, kernel.bars_of(epsilon, 3)
     for bits in (int(bar) + step for bar in bars for step in (-1, 0, 1)):
         word = (bits << 11) % 2**64
         state = np.array(
@@ -346,30 +289,38 @@ def test_behaviour_decides_at_its_bars_as_below_and_above_them(epsilon):
         )  # a turn gives back the word
         u = bits % 2**53 * 2.0**-53
         want = 7 if u >= epsilon else int(u >= third) + int(u >= 2.0 * third)
-        assert fast_car.behave(7, bars, state) == want, (bits, u)
+        assert kernel.explore(7, bars, 3, state) == want, (bits, u)
 
 
+@pytest.mark.parametrize("actions", [1, 2, 3, 7])
 @pytest.mark.parametrize("epsilon", [0.0, 2.0**-60, 0.1, 1.0 / 3.0, 1.0 - 2.0**-53, 1.0])
-def test_behaviour_compares_whole_numbers_as_it_would_doubles(epsilon):
-    third, bars = epsilon / 3.0, fast_car.bars_of(epsilon)
-    for probability, bar in zip((epsilon, third, 2.0 * third), bars, strict=True):
+def test_behaviour_compares_whole_numbers_as_it_would_doubles(epsilon, actions):
+    shares = [a * (epsilon / actions) for a in range(1, actions)]
+    bars = kernel.bars_of(epsilon, actions)
+    for probability, bar in zip((epsilon, *shares), bars, strict=True):
         assert bar * 2.0**-53 >= probability
         assert bar == 0 or (bar - 1) * 2.0**-53 < probability
     one, other = words(3, 0, 1), words(3, 0, 1)
     for _ in range(300):
-        u = fast_car.uniform(one)
-        want = 7 if u >= epsilon else int(u >= third) + int(u >= 2.0 * third)
-        assert fast_car.behave(7, bars, other) == want
+        u = uniform(one)
+        want = 7 if u >= epsilon else sum(u >= share for share in shares)
+        assert kernel.explore(7, bars, actions, other) == want
 
 
 def test_bare_loop_drives_the_same_car():
-    # Nothing is learned with alpha near 0, so the learner and the bare loop with zero weights take the same steps.
+    # Nothing is learned with alpha near 0, so the learner and the loop without learning take the same steps.
     setting = ControlSetting(alpha=1e-300, epsilon=1.0, episodes=4, max_steps=3000)
-    table = tile_table(setting.p)
-    steps = np.zeros(4, dtype=np.int32)
-    world, theta = driver.world_of(table, table.rows), np.zeros(len(table.used))
-    bare_run(world, theta, steps, driver.streams_of(3, 0), 3000, 1.0)
-    assert np.array_equal(np.abs(steps), run_control(setting, 1, 3).steps[0])
+    thrice = dataclasses.replace(setting, episodes=12)
+    bare = general.without_learning(driver.engine_setting(setting), 3)
+    assert bare() == run_control(thrice, 1, 3).steps.sum()
+
+
+def kernel_run(setting):
+    """The compiled kernel of a setting."""
+    made = driver.engine_setting(setting)
+    return kernel.kernel_of(
+        parts_of(made.make_environment(), made.make_learner(), made.target, made.ties)
+    )
 
 
 @pytest.mark.thorough
@@ -377,9 +328,10 @@ def test_freshly_compiled_kernel_has_no_fused_or_fast_arithmetic_and_the_committ
     # A fresh cache directory: code loaded from a cache has no text to look at, and the cache does not notice when
     # a function in another file changes.
     code = (
-        "import sys; sys.path.insert(0, 'tests'); from test_fast_control import case, kernel, run_control;"
+        "import sys; sys.path.insert(0, 'tests'); from test_fast_control import case, kernel_run, run_control;"
         "print(f\"{run_control(case('paper, p = 1024'), 1, 2019).checksum[0]:016x}\");"
-        "text = ''.join(kernel.run.inspect_llvm(s) + kernel.run.inspect_asm(s) for s in kernel.run.signatures);"
+        "run = kernel_run(case('paper, p = 1024'));"
+        "text = ''.join(run.inspect_llvm(s) + run.inspect_asm(s) for s in run.signatures);"
         "print(len(text) > 10000, *(word in text for word in ('vfmadd', 'llvm.fma', ' fast ', 'llvm.cos')))"
     )
     with tempfile.TemporaryDirectory() as cache:
@@ -402,7 +354,7 @@ def test_worker_processes_do_not_announce_compilation(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr("multiprocessing.parent_process", lambda: "a parent")
-    with driver.notice("compiling", after=0.01), trigger_event("numba:compile", data={}):
+    with notice("compiling", after=0.01), trigger_event("numba:compile", data={}):
         time.sleep(0.05)
     assert stream.getvalue() == ""
 
@@ -413,14 +365,14 @@ def test_worker_processes_do_not_announce_compilation(monkeypatch):
 def test_long_compilation_is_announced_on_a_terminal_only(monkeypatch, kind, expected):
     stream = kind()
     monkeypatch.setattr(sys, "stderr", stream)
-    with driver.notice("never said: it only loads", after=0.01):
+    with notice("never said: it only loads", after=0.01):
         time.sleep(0.1)
-    with driver.notice("compiling", after=0.01), trigger_event("numba:compile", data={}):
+    with notice("compiling", after=0.01), trigger_event("numba:compile", data={}):
         time.sleep(0.2)
         with trigger_event("numba:compile", data={}):  # a part of it
             pass
     with (
-        driver.notice("never said: it is quick", after=60),
+        notice("never said: it is quick", after=60),
         trigger_event("numba:compile", data={}),
     ):
         pass

@@ -1,7 +1,7 @@
 """The speed of the library, as ratios measured in one run on one machine: ``gq bench``, ``make bench``.
 
 ``engine``      the control engine, and the command
-``general``     the general engine
+``general``     the engine in its environments
 ``agents``      agents in Gymnasium's environments
 ``peers``       other libraries, where they are installed
 ``costs``       a step of each learner beside Sarsa(λ)

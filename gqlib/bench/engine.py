@@ -28,11 +28,10 @@ from gqlib.bench.matrices import cost_of_a
 from gqlib.bench.prediction import prediction_ratios
 from gqlib.bench.store import seconds_to_open
 from gqlib.bench.timing import Tell, side_by_side
-from gqlib.control.engine import one_run, streams_of, world_of
+from gqlib.control.engine import engine_setting, one_run
 from gqlib.control.setting import ControlSetting
-from gqlib.control.tile_tables import tile_table
-from gqlib.fast import ENGINE_VERSION, _baselines
-from gqlib.fast._control import FLUSH_BELOW
+from gqlib.engine._kernel import FLUSH_BELOW
+from gqlib.fast import ENGINE_VERSION
 
 SEED = 1
 BASE = ControlSetting(alpha=0.0005, episodes=40)
@@ -64,24 +63,23 @@ TARGETS = {
         2.0,
         "at most",
     ),
-    "general / special": ("the same runs through the general engine / compiled", 1.3, "at most"),
     "learning / bare, mountain car": (
-        "general engine, mountain car / the same without learning",
+        "engine, mountain car / the same without learning",
         2.0,
         "at most",
     ),
     "learning / bare, Acrobot": (
-        "general engine, Acrobot / the same without learning",
+        "engine, Acrobot / the same without learning",
         2.0,
         "at most",
     ),
     "learning / bare, cart-pole": (
-        "general engine, cart-pole / the same without learning",
+        "engine, cart-pole / the same without learning",
         2.0,
         "at most",
     ),
     "Gymnasium / general": (
-        "Sarsa(lambda) on Gymnasium's car in Python / general engine",
+        "Sarsa(lambda) on Gymnasium's car in Python / engine",
         100.0,
         "at least",
     ),
@@ -98,7 +96,7 @@ TARGETS = {
         None,
         "",
     ),
-    "gymnax / general": ("gymnax's car alone, in JAX / general engine without learning", None, ""),
+    "gymnax / general": ("gymnax's car alone, in JAX / engine without learning", None, ""),
     "reference / NumPy": ("checked reference / plain NumPy loop, p = 1024", None, ""),
     "NumPy / compiled": ("plain NumPy loop / compiled, p = 1024", 100.0, "at least"),
     "dense / lazy, p = 512": ("plain Numba loop, dense trace / compiled, p = 512", 3.0, "at least"),
@@ -150,19 +148,14 @@ def learning(setting: ControlSetting) -> Callable[[], int]:
     return lambda: int(np.abs(one_run(setting, SEED, 0)[0]).sum())
 
 
-def bare(
-    setting: ControlSetting, loop: Callable[..., object] = _baselines.bare_run
-) -> Callable[[], int]:
-    """A loop without learning, with the weights that the learner ends with."""
-    table = tile_table(setting.p, setting.tilings, setting.memory)
-    theta = one_run(setting, SEED, 0)[2][table.used]
-    world, steps = world_of(table, table.rows), np.zeros(3 * setting.episodes, dtype=np.int32)
+def bare(setting: ControlSetting) -> Callable[[], int]:
+    """The engine's loop without learning, with the weights that the learner ends with."""
+    return general.without_learning(engine_setting(setting), SEED)
 
-    def work() -> int:
-        loop(world, theta, steps, streams_of(SEED, 0), setting.max_steps, setting.epsilon)
-        return int(np.abs(steps).sum())
 
-    return work
+def plain_bare(setting: ControlSetting) -> Callable[[], int]:
+    """The same, written plainly."""
+    return partial(plain.bare_steps, setting, one_run(setting, SEED, 0)[2], SEED)
 
 
 def reference(setting: ControlSetting) -> Callable[[], int]:
@@ -263,11 +256,10 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
 
     clock(
         {
-            "plain bare loop": bare(BASE, plain.bare_steps),
+            "plain bare loop": plain_bare(BASE),
             "bare loop": bare(BASE),
             "compiled": learning(BASE),
-            "general engine, the same runs": general.general(general.CAR),
-            "plain bare loop, epsilon-greedy": bare(soft, plain.bare_steps),
+            "plain bare loop, epsilon-greedy": plain_bare(soft),
             "bare loop, epsilon-greedy": bare(soft),
             "compiled, epsilon-greedy target": learning(soft),
             "compiled, dynamic sigma": learning(noisy),
@@ -285,12 +277,12 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
             few,
         )
     for name, setting in general.CLASSIC.items():
-        pair = {f"general engine, {name}": general.general(setting)}
+        pair = {f"engine, {name}": general.general(setting)}
         clock(
             pair | {f"the same without learning, {name}": general.without_learning(setting)},
             repeats,
         )
-    clock({"general engine, Sarsa, mountain car": general.general(general.SARSA)}, repeats)
+    clock({"engine, Sarsa, mountain car": general.general(general.SARSA)}, repeats)
     clock(
         {
             "plain NumPy loop": partial(plain.numpy_steps, BASE),
@@ -324,13 +316,12 @@ def measure(repeats: int = 7, tell: Tell = lambda *row: None) -> dict[str, Any]:
         soft_ratio = times["compiled, epsilon-greedy target"] / times[f"{idle}, epsilon-greedy"]
         add(f"learning / {kind}, epsilon-greedy", soft_ratio)
         add(f"learning / {kind}, dynamic sigma", times["compiled, dynamic sigma"] / times[idle])
-    add("general / special", times["general engine, the same runs"] / times["compiled"])
     for name in general.CLASSIC:
         add(
             f"learning / bare, {name}",
-            times[f"general engine, {name}"] / times[f"the same without learning, {name}"],
+            times[f"engine, {name}"] / times[f"the same without learning, {name}"],
         )
-    sarsa = times["general engine, Sarsa, mountain car"]
+    sarsa = times["engine, Sarsa, mountain car"]
     add("Gymnasium / general", times["Gymnasium loop in Python, Sarsa"] / sarsa)
     for name in agents.PLACES:
         agent = times[f"agent, {name}"]

@@ -1,4 +1,4 @@
-"""The general engine: beside the special kernel, beside the same environment without learning, beside Gymnasium."""
+"""The engine in each environment: beside the same without learning, and beside Gymnasium."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from gqlib import _validate as check
-from gqlib.engine import EngineSetting, environments
+from gqlib.engine import EngineSetting
 from gqlib.engine._kernel import bare_of
 from gqlib.engine._records import Limits
 from gqlib.engine.runs import parts_of, run_setting, streams_of
 
-# Episodes enough that making the tables and streams of a run, a millisecond, does not count.
-CAR = EngineSetting(
-    environments.mountain_car(p=1024), "gq", alpha=0.0005, lam=0.99, gamma=0.99, episodes=40
-)
 # The step sizes that were searched for GQ(½, λ) and Sarsa(λ) (`gqlib.experiments.today_control`), so that they learn: a
 # car that stays in its valley sees the same few tiles, and a step there is cheaper than one that gets somewhere.
 CLASSIC = {
@@ -29,7 +25,7 @@ SARSA = EngineSetting("mountain_car", "sarsa", alpha=0.01795, lam=0.95, episodes
 
 
 def general(setting: EngineSetting, seed: int = 1) -> Callable[[], int]:
-    """A run of the general engine.
+    """A run of the engine.
 
     Examples
     --------
@@ -50,15 +46,15 @@ def without_learning(setting: EngineSetting, seed: int = 1) -> Callable[[], int]
     """
     check.instance("setting", setting, EngineSetting)
     environment, learner = setting.make_environment(), setting.make_learner()
-    theta = run_setting(setting, 1, seed).theta[0]
-    kernel = bare_of(parts_of(environment, learner, setting.target, 1))
+    theta = run_setting(setting, 1, seed).theta[0][environment.coder._used(seed, 0)]
+    kernel = bare_of(parts_of(environment, learner, setting.target, stride=1))
     steps = np.zeros(3 * setting.episodes, dtype=np.int64)
     limits = Limits(
         environment.max_steps if setting.max_steps is None else setting.max_steps,
         setting.epsilon,
         0.0,
     )
-    codes = environment.coder._codes(environment.actions, 1)
+    codes = environment.coder._codes(environment.actions, 1, seed, 0)
 
     def work() -> int:
         kernel(environment.data, codes, theta, steps, streams_of(seed, 0), limits)

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from gqlib import _validate as check
+from gqlib._validate import Array
+from gqlib.control.corrected import world_of
 from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import tile_table
 from gqlib.domains import mountain_car as car
 from gqlib.fast import COMPILE
-from gqlib.fast._baselines import action_values
-from gqlib.fast._car import advance, cosine, find_row, start
+from gqlib.fast._car import advance, choose, cosine, find_row, start
 from gqlib.fast._jit import njit
 from gqlib.fast._rng import uniform
-from gqlib.rules import TIE
+from gqlib.seeds import BEHAVIOUR, START, words
 from gqlib.tiles3 import IHT, tiles
 
 LIMIT = 400  # steps of the Python loops, whose cost per step does not depend on their number
@@ -200,43 +201,47 @@ def numba_steps(setting: ControlSetting, seed: int = 0) -> int:
     )  # fmt: skip
 
 
-@njit(forceinline=True, **COMPILE)
-def _choice(
-    theta: Any, table: Any, row: Any, shape: Any, epsilon: Any, third: Any, behaviour: Any
-) -> Any:
-    q0, q1, q2 = action_values(theta, table, row, shape)
-    bar = max(q0, max(q1, q2)) - TIE
-    greedy = 0 if q0 >= bar else (1 if q1 >= bar else 2)
-    u = uniform(behaviour)
-    return greedy if u >= epsilon else np.int64(u >= third) + np.int64(u >= 2.0 * third)
-
-
 @njit(nogil=True, **COMPILE)
-def bare_steps(
-    world: Any, theta: Any, steps_out: Any, streams: Any, max_steps: Any, epsilon: Any
+def _bare_loop(
+    world: Any, theta: Any, episodes: Any, starts: Any, behaviour: Any, max_steps: Any, epsilon: Any
 ) -> Any:
-    """The bare loop as one writes it: what `gqlib.fast._baselines.bare_run` does, and none of what makes that faster.
-
-    Constants and choices are left to the compiler, random numbers are compared as doubles. Both drive the same car.
-    """
     table, width, edges_x, edges_v, grid, shape = world
-    starts, behaviour = streams
-    third = epsilon / 3.0
-    for episode in range(steps_out.size):
+    total = 0
+    for _ in range(episodes):
         x, v = start(uniform(starts)), 0.0
         slope = cosine(3.0 * x)
         row = find_row(x, v, edges_x, edges_v, grid, width)
-        action, steps = _choice(theta, table, row, shape, epsilon, third, behaviour), -max_steps
-        for k in range(max_steps):
+        _, action, _, _ = choose(theta, table, row, shape, epsilon, behaviour)
+        for _ in range(max_steps):
+            total += 1
             x, v = advance(x, v, np.float64(action - 1), slope)
             slope = cosine(3.0 * x)
             if x >= car.GOAL:
-                steps = k + 1
                 break
             row = find_row(x, v, edges_x, edges_v, grid, width)
-            action = _choice(theta, table, row, shape, epsilon, third, behaviour)
-        steps_out[episode] = steps
-    return steps_out.sum()
+            _, action, _, _ = choose(theta, table, row, shape, epsilon, behaviour)
+    return total
+
+
+def bare_steps(setting: ControlSetting, theta: Array, seed: int = 0) -> int:
+    """The loop without learning as one writes it, three times as long; returns the number of steps.
+
+    It drives the car of `gqlib.engine._kernel.bare_of` with none of what makes that faster: constants and choices are
+    left to the compiler, random numbers are compared as doubles.
+
+    Examples
+    --------
+    >>> bare_steps(ControlSetting(p=512, episodes=1, max_steps=30), np.zeros(512))
+    90
+    """
+    check.instance("setting", setting, ControlSetting)
+    table = tile_table(setting.p, setting.tilings, setting.memory)
+    weights = check.array("theta", theta, (setting.p,))[table.used]
+    streams = words(seed, 0, START), words(seed, 0, BEHAVIOUR)
+    limits = setting.max_steps, setting.epsilon
+    return int(
+        _bare_loop(world_of(table, table.rows), weights, 3 * setting.episodes, *streams, *limits)
+    )
 
 
 def gymnasium_steps(

@@ -3,7 +3,7 @@
 ``setting``      `ControlSetting`, everything that determines a result except the seed
 ``run``          `run_control`, by the compiled engine or by the reference
 ``reference``    Algorithm 1 in dense NumPy, to be read beside the paper
-``engine``       from a setting to the compiled kernel (`gqlib.fast._control`) and back
+``engine``       from a setting of the car to one of `gqlib.engine`, and back
 ``tile_tables``  tile coding of the car's state box as one look-up table
 ``corrected``    the corrected method on the same car
 ``features``     tiles for boxes, tables for what can be numbered

@@ -11,14 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
-from gqlib.control.engine import rates_of, streams_of, world_of
 from gqlib.control.setting import ControlSetting
-from gqlib.control.tile_tables import tile_table
-from gqlib.fast import _records as records
-from gqlib.fast._baselines import dense_run
+from gqlib.control.tile_tables import TileTable, tile_table
+from gqlib.fast import _car
 from gqlib.learners.corrected import VARIANTS, Variant
+from gqlib.seeds import BEHAVIOUR, START, words
 
 __all__ = ["corrected_car"]
+
+
+def world_of(table: TileTable, rows: NDArray[np.uint16]) -> _car.World:
+    """The car's box for a kernel, with the rows of the table, or with other rows in the same layout."""
+    edges, shape = (table.edges_x, table.edges_v), (0,) * table.tilings
+    return _car.World(rows.ravel(), rows.shape[1], *edges, table.grid[:4], shape)
+
+
+def rates_of(setting: ControlSetting) -> _car.Rates:
+    """The numbers of a setting that a kernel takes."""
+    alpha, beta = setting.alpha, setting.eta * setting.alpha
+    return _car.Rates(setting.lam, setting.gamma, alpha, beta, setting.epsilon)
 
 
 def corrected_car(
@@ -52,7 +63,7 @@ def corrected_car(
         )
     table = tile_table(setting.p, setting.tilings, setting.memory)
     steps = np.full((runs, setting.episodes), -setting.max_steps, dtype=np.int32)
-    update = records.Variant(
+    update = _car.Variant(
         weight_u=variant != "paper",
         weight_c=variant in ("weighted", "maei"),
         on_next=float(variant in ("paper", "corrected")),
@@ -64,11 +75,12 @@ def corrected_car(
     diverged = 0
     for run in range(runs):
         theta = np.zeros(len(table.used))
-        ended = dense_run(
+        ended = _car.dense_run(
             world,
             theta,
             steps[run],
-            streams_of(seed, run),
+            words(seed, run, START),
+            words(seed, run, BEHAVIOUR),
             setting.max_steps,
             setting.sigma,
             rates,

@@ -162,7 +162,12 @@ def first_weights(setting: ControlSetting, seed: int, run: int) -> NDArray[np.fl
     [-1.0, -1.0, -1.0]
     """
     check.instance("setting", setting, ControlSetting)
-    weights = np.full(setting.p, setting.theta0)
-    if setting.theta0_noise > 0.0:
-        weights += setting.theta0_noise * generator(seed, run, THETA).standard_normal(setting.p)
+    return drawn_weights(setting.p, setting.theta0, setting.theta0_noise, seed, run)
+
+
+def drawn_weights(p: int, mean: float, noise: float, seed: int, run: int) -> NDArray[np.float64]:
+    """Normal weights, (p,), from the stream that a run has for them."""
+    weights = np.full(p, mean)
+    if noise > 0.0:
+        weights += noise * generator(seed, run, THETA).standard_normal(p)
     return weights

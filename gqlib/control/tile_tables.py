@@ -133,6 +133,16 @@ class TileTable:
         ]
 
     @cached_property
+    def grid(self) -> NDArray[np.float64]:
+        """What a kernel finds a cell by: scale and offset of x and of v, by which it guesses, then the edges of both."""
+        guess: list[float] = []
+        for edges in (self.edges_x, self.edges_v):
+            inner = edges[1:-1]
+            scale = (len(inner) - 1) / (inner[-1] - inner[0])
+            guess += [scale, 1.0 - inner[0] * scale]
+        return np.concatenate([guess, self.edges_x, self.edges_v])
+
+    @cached_property
     def offsets(self) -> NDArray[np.uint16]:
         """The rows with four times the places, for code that has four numbers for each place in memory.
 

@@ -1,4 +1,4 @@
-"""What the general kernel takes and what learners see, in named tuples: the compiler knows the type of every field."""
+"""What the kernel takes and what learners see, in named tuples: the compiler knows the type of every field."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ class Rates(NamedTuple):
 
     Parameters
     ----------
-    lam, gamma, alpha, beta, kappa : float
-        λ, γ, the step sizes of θ and ω, and the ridge on ω.
+    lam, gamma, alpha, eta, beta, kappa : float
+        λ, γ, the step size of θ, the ratio β/α, the step size β of ω, and the ridge on ω.
     on_greedy, on_each : float
         The target policy: E_πφ(s, ·) = on_greedy·φ(s, greedy) + on_each·Σ_a φ(s, a).
 
     Examples
     --------
-    >>> Rates(0.9, 0.99, 0.1, 0.1, 0.0, 1.0, 0.0).gamma
+    >>> Rates(0.9, 0.99, 0.1, 1.0, 0.1, 0.0, 1.0, 0.0).gamma
     0.99
     """
 
     lam: float
     gamma: float
     alpha: float
+    eta: float
     beta: float
     kappa: float
     on_greedy: float
@@ -94,16 +95,18 @@ class Change(NamedTuple):
     ----------
     delta : float
         The TD error; the run has diverged where it is beyond `gqlib.rules.DIVERGED_ABOVE`.
-    trace, omega_trace : float
-        Multiples of e, for θ and for ω.
-    chosen, greedy, each : float
-        For θ: multiples of the next state's φ(s', a'), of φ(s', greedy), and of Σ_a φ(s', a).
-    here_chosen, here_greedy, here_each : float
-        The same for the state of the step itself; used if the learner has `here`.
+    trace : float
+        θ gains this multiple of e.
+    omega_trace : float
+        ω gains β times this multiple of e.
+    chosen, expected : float
+        θ gains these multiples of the next state's φ(s', a') and E_πφ(s', ·).
+    here : float
+        θ gains this multiple of φ(s, a), the features of the step itself; used if the learner has `here`.
 
     Examples
     --------
-    >>> Change(1.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0).trace
+    >>> Change(1.0, 0.1, 0.0, 0.0, 0.0, 0.0).trace
     0.1
     """
 
@@ -111,15 +114,26 @@ class Change(NamedTuple):
     trace: float
     omega_trace: float
     chosen: float
-    greedy: float
-    each: float
-    here_chosen: float
-    here_greedy: float
-    here_each: float
+    expected: float
+    here: float
 
 
 class Sigma(NamedTuple):
-    """How σ behaves: as in `gqlib.fast._records.Sigma`."""
+    """How σ behaves: a mean that decays, and normal noise around it.
+
+    Parameters
+    ----------
+    mean, noise : float
+        Mean in the first episode, and standard deviation.
+    drawn : int
+        When the noise is drawn: one of the numbers in `gqlib.engine._kernel.DRAWN`.
+    clipped : bool
+        Whether the sum is clipped to [0, 1].
+    decay : float
+        What the mean is multiplied by after each episode.
+    stream : ndarray of uint64, (4,)
+        Where the noise comes from; advanced in place.
+    """
 
     mean: float
     noise: float
@@ -134,13 +148,15 @@ class Streams(NamedTuple):
 
     Parameters
     ----------
-    starts, behaviour, moves : ndarray of uint64, (4,)
-        Where episodes start, what the behaviour policy chooses, and chance in the environment.
+    starts, behaviour, moves, ties : ndarray of uint64, (4,)
+        Where episodes start, what the behaviour policy chooses, chance in the environment, and which of several greedy
+        actions is taken.
     """
 
     starts: Words
     behaviour: Words
     moves: Words
+    ties: Words
 
 
 class Codes(NamedTuple):
@@ -149,7 +165,7 @@ class Codes(NamedTuple):
     Parameters
     ----------
     active : ndarray of whole numbers
-        A table of active indices, or a buffer for those of two states.
+        A table of active indices, or a buffer for those of three states.
     grid : ndarray of float64
         The numbers by which a state is found in it.
     """

@@ -23,22 +23,22 @@ from typing import Any
 import numpy as np
 
 from gqlib import _validate as check
-from gqlib.control.engine import grid_of
-from gqlib.control.setting import FIXED_MEMORIES, FixedMemory
+from gqlib.control.setting import LARGEST_MEMORY, MEMORIES, MOST_TILINGS, Memory
 from gqlib.control.tile_tables import TileTable, tile_table
 from gqlib.domains.mountain_car import POSITION_MAX, POSITION_MIN, VELOCITY_MAX
 from gqlib.engine._kernel import LOST, NO_STATE
 from gqlib.engine._records import Codes
 from gqlib.fast import COMPILE
-from gqlib.fast._car import natural
 from gqlib.fast._jit import COMPILED, is_jitted, njit
-from gqlib.fast._lowered import likely
+from gqlib.fast._lowered import likely, natural
 from gqlib.fast._sound import finite
 
 __all__ = ["CarTable", "Features", "Tiles"]
 
 LARGEST_TABLE = 2**17  # fine cells
 LARGEST_P = 2**24
+SLOTS = 3  # states whose features a buffer holds: see `gqlib.engine._kernel`
+ALL = slice(None)
 OPTIONS = COMPILE | {"cache": False}
 
 
@@ -137,10 +137,14 @@ class Tiles:
         """Number of weights."""
         return self.size * actions
 
-    def _codes(self, actions: int, stride: int) -> Codes:
+    def _used(self, seed: int, run: int) -> Any:
+        """The weights that occur: all."""
+        return ALL
+
+    def _codes(self, actions: int, stride: int, seed: int = 0, run: int = 0) -> Codes:
         """The table or buffer of a run, and the numbers that go with it."""
         if not self._few_cells():
-            return Codes(np.zeros(2 * actions * self.tilings, dtype=np.int64), self._grid())
+            return Codes(np.zeros(SLOTS * actions * self.tilings, dtype=np.int64), self._grid())
         return _tile_table(self, actions, stride)
 
     def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
@@ -273,9 +277,13 @@ class Features:
         """Number of weights."""
         return self.size * actions
 
-    def _codes(self, actions: int, stride: int) -> Codes:
+    def _used(self, seed: int, run: int) -> Any:
+        """The weights that occur: all."""
+        return ALL
+
+    def _codes(self, actions: int, stride: int, seed: int = 0, run: int = 0) -> Codes:
         """The buffer of a run."""
-        return Codes(np.zeros(2 * actions * self.active, dtype=np.int64), np.zeros(1))
+        return Codes(np.zeros(SLOTS * actions * self.active, dtype=np.int64), np.zeros(1))
 
     def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
         """`locate` and `dot`, compiled."""
@@ -324,7 +332,7 @@ class CarTable:
     Parameters
     ----------
     p, tilings, memory
-        As of a `ControlSetting`; `memory` should be one that is the same in every run.
+        As of a `ControlSetting`.
 
     Examples
     --------
@@ -334,18 +342,17 @@ class CarTable:
 
     p: int = 1024
     tilings: int = 8
-    memory: FixedMemory = "int"
+    memory: Memory = "int"
 
     def __post_init__(self) -> None:
-        check.choice("memory", self.memory, FIXED_MEMORIES)
-        object.__setattr__(self, "p", check.integer("p", self.p, low=1))
-        object.__setattr__(self, "tilings", check.integer("tilings", self.tilings, low=1))
-        tile_table(self.p, self.tilings, self.memory)
+        check.choice("memory", self.memory, MEMORIES)
+        object.__setattr__(self, "p", check.integer("p", self.p, low=1, high=LARGEST_MEMORY))
+        tilings = check.integer("tilings", self.tilings, low=1, high=MOST_TILINGS)
+        object.__setattr__(self, "tilings", tilings)
 
-    @property
-    def _table(self) -> TileTable:
-        """The table of `gqlib.control.tile_tables`."""
-        return tile_table(self.p, self.tilings, self.memory)
+    def _table(self, seed: int = 0, run: int = 0) -> TileTable:
+        """The table of a run."""
+        return tile_table(self.p, self.tilings, self.memory, seed=seed, run=run)
 
     @property
     def active(self) -> int:
@@ -353,20 +360,23 @@ class CarTable:
         return self.tilings
 
     def _rows(self, actions: int) -> int:
-        """Number of weights: of the indices that occur."""
-        return len(self._table.used)
+        """Number of weights."""
+        return self.p
 
-    def _codes(self, actions: int, stride: int) -> Codes:
-        """The table, and the edges of its cells."""
-        table = self._table
-        rows = table.rows if stride == 1 else table.offsets
-        return Codes(rows.ravel(), np.concatenate([grid_of(table), table.edges_x, table.edges_v]))
+    def _used(self, seed: int, run: int) -> Any:
+        """The indices that occur in a run, in the order in which their weights are kept."""
+        return self._table(seed, run).used
+
+    def _codes(self, actions: int, stride: int, seed: int = 0, run: int = 0) -> Codes:
+        """The table of a run, and the edges of its cells."""
+        table = self._table(seed, run)
+        return Codes((table.rows if stride == 1 else table.offsets).ravel(), table.grid)
 
     def _functions(self, actions: int, observe: Any, stride: int) -> tuple[Any, Any]:
         """`locate` and `dot`, compiled."""
-        table = self._table
+        box = tile_table(1, self.tilings)  # whose cells are those of every memory
         return _car_functions(
-            self.tilings, table.rows.shape[1], len(table.edges_x), len(table.edges_v), observe
+            self.tilings, box.rows.shape[1], len(box.edges_x), len(box.edges_v), observe
         )
 
 

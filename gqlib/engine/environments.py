@@ -29,7 +29,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib._objects import ByValue
-from gqlib.control.setting import FixedMemory
+from gqlib.control.setting import STARTS, Memory, Start
 from gqlib.domains import mountain_car as car
 from gqlib.domains.episodes import TabularTask
 from gqlib.engine.coders import CarTable, Features, Tiles
@@ -167,17 +167,30 @@ def _sine_and_cosine(x: Any) -> Any:
     return -cosine, sine
 
 
+# In memory, of which the compiler cannot know what is there: it reads a number where it needs one, in the instruction
+# that computes with it. Numbers that it knows it names by an instruction of their own at every use, and numbers that it
+# was handed it carries from register to register all around the loop. In plain Python a tuple is faster.
+_CAR: Any = np.array(car.CONSTANTS) if COMPILED else car.CONSTANTS
+if COMPILED:
+    _CAR.setflags(write=False)  # not copied for each run
+_AT_BOTTOM, _ANYWHERE = STARTS.index("bottom"), STARTS.index("anywhere")
+
+
 @njit(forceinline=True, **COMPILE)
 def _car_start(data: Any, stream: Any) -> Any:
-    x = compiled_car.start(uniform(stream))
-    return x, 0.0, compiled_car.cosine(3.0 * x)
+    if data[1] == _ANYWHERE:
+        u = uniform(stream)
+        x, v = compiled_car.anywhere(u, uniform(stream))
+    else:
+        x, v = car.BOTTOM if data[1] == _AT_BOTTOM else compiled_car.start(uniform(stream)), 0.0
+    return x, v, compiled_car.cosine(3.0 * x, data[0])
 
 
 @njit(forceinline=True, **COMPILE)
 def _car_step(data: Any, state: Any, action: Any, stream: Any) -> Any:
     # The slope is part of the state, so that it is known before the action is.
-    x, v = compiled_car.advance(state[0], state[1], np.float64(action - 1), state[2])
-    return (x, v, early(compiled_car.cosine(3.0 * x))), -1.0, x >= compiled_car.GOAL
+    x, v = compiled_car.advance(state[0], state[1], np.float64(action - 1), state[2], data[0])
+    return (x, v, early(compiled_car.cosine(3.0 * x, data[0]))), -1.0, x >= compiled_car.GOAL
 
 
 @njit(forceinline=True, **COMPILE)
@@ -186,7 +199,7 @@ def _car_observe(data: Any, state: Any) -> Any:
 
 
 def mountain_car(
-    tilings: int = 8, *, p: int | None = None, memory: FixedMemory = "int"
+    tilings: int = 8, *, p: int | None = None, memory: Memory = "int", start: Start = "valley"
 ) -> Environment:
     """The mountain car, with tilings of 8 × 8 tiles.
 
@@ -195,8 +208,10 @@ def mountain_car(
     tilings : int
     p : int, optional
         Hash the tiles into a memory of this size, as the paper does; by default every tile has an index.
-    memory : {"int", "iht"}
+    memory : {"int", "iht", "salted", "rltoolkit"}
         How they are hashed.
+    start : {"valley", "bottom", "anywhere"}
+        Where episodes start: see `gqlib.control.ControlSetting`.
 
     Examples
     --------
@@ -205,9 +220,10 @@ def mountain_car(
     """
     low, high = (car.POSITION_MIN, -car.VELOCITY_MAX), (car.POSITION_MAX, car.VELOCITY_MAX)
     coder = Tiles(low, high, (8, 8), tilings) if p is None else CarTable(p, tilings, memory)
+    data = _CAR, STARTS.index(check.choice("start", start, STARTS))
     return Environment(
-        _car_start, _car_step, car.ACTIONS, coder, _car_observe, max_steps=5000, name="mountain car"
-    )
+        _car_start, _car_step, car.ACTIONS, coder, _car_observe, data, max_steps=5000, name="mountain car"
+    )  # fmt: skip
 
 
 # Gymnasium's CartPole-v1.

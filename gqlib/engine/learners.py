@@ -1,15 +1,15 @@
 r"""Learners as data: a learner is three functions that say what happens to θ, ω and the trace.
 
     begin(rates)                     what it remembers within an episode, a tuple of floats
-    before(memory, seen, rates)      decay, gain, shrink, on_phi:  e ← decay·e + gain·φ,  ω ← shrink·ω + on_phi·φ
+    before(memory, seen, rates)      decay, gain, shrink, on_phi:  e ← decay·e + gain·φ,  ω ← shrink·ω + β·on_phi·φ
     after(memory, seen, rates)       (memory, `Change`): the multiples of e and of features that θ and ω gain
 
 They see inner products alone (`Before`, `Seen`), so the engine is free to carry the changes out lazily, and the
 reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', ·):
 
     gq                  GQ(σ, λ), Eqs. (25)–(26), v of the same step
-    gq_lagged           Algorithm 1 as printed: θ uses v of the step before (which an episode that is cut off forgets;
-                        `gqlib.control` carries it into the next)
+    gq_lagged           Algorithm 1 as printed: θ uses v of the step before (that of an episode which is cut off falls
+                        due in the first step of the next)
     corrected_gq        importance ratios on sampled features (`gqlib.learners.corrected`)
     q_sigma             semi-gradient Q(σ, λ), Eq. (10)
     sarsa               Sarsa(λ):            δ = R + γθᵀφ' − θᵀφ,   θ += αδe
@@ -54,8 +54,13 @@ class Learner:
         Whether it has ω; if not, multiples of ω's kind and of the next state's features are ignored.
     ridge : bool
         Whether `shrink` may differ from 1.
+    together : bool
+        Whether ω always goes along e with θ, by η times as much (`trace` is α `omega_trace`, without a ridge): one sum
+        then does for both.
     here : bool
-        Whether θ gains multiples of the features of the step itself.
+        Whether θ gains a multiple of the features of the step itself.
+    late : bool
+        Whether what θ gains along the next state's features is due in the step after, once its δ is known.
 
     Examples
     --------
@@ -67,7 +72,7 @@ class Learner:
     >>> @njit
     ... def after(memory, seen, rates):
     ...     delta = seen.reward + rates.gamma * seen.expected - seen.value
-    ...     return memory, Change(delta, rates.alpha * delta, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    ...     return memory, Change(delta, rates.alpha * delta, 0.0, 0.0, 0.0, 0.0)
     >>> mine = Learner(begin, before, after, gradient=False)
     >>> mine
     Learner(after, without omega)
@@ -83,21 +88,24 @@ class Learner:
     after: Callable[..., Any]
     gradient: bool = True
     ridge: bool = False
+    together: bool = False
     here: bool = False
+    late: bool = False
 
     def __repr__(self) -> str:
         words = ["with omega" if self.gradient else "without omega", *["a ridge"] * self.ridge]
-        return (
-            f"Learner({self.after.__name__.strip('_')}, {', '.join(words + ['here'] * self.here)})"
-        )
+        words += ["here"] * self.here + ["late"] * self.late
+        return f"Learner({self.after.__name__.strip('_')}, {', '.join(words)})"
 
     def __post_init__(self) -> None:
         step = ("memory", "seen", "rates")
         for name, arguments in {"begin": ("rates",), "before": step, "after": step}.items():
             if not is_jitted(check.takes(name, getattr(self, name), *arguments)) and COMPILED:
                 raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
-        for name in ("gradient", "ridge", "here"):
+        for name in ("gradient", "ridge", "together", "here", "late"):
             check.flag(name, getattr(self, name))
+        if self.together and self.ridge:
+            raise ValueError("together is True, and so is ridge; with a ridge it should be False")
 
 
 @njit(forceinline=True, **COMPILE)
@@ -111,28 +119,24 @@ def _two(rates: Any) -> Any:
 
 
 @njit(forceinline=True, **COMPILE)
-def _three(rates: Any) -> Any:
-    return 0.0, 0.0, 0.0
-
-
-@njit(forceinline=True, **COMPILE)
 def _accumulate(memory: Any, seen: Any, rates: Any) -> Any:
     return rates.gamma * rates.lam, 1.0, 1.0, 0.0
 
 
 @njit(forceinline=True, **COMPILE)
 def _gq_before(memory: Any, seen: Any, rates: Any) -> Any:
-    return rates.gamma * rates.lam, 1.0, 1.0, -rates.beta * seen.phi_omega
+    return rates.gamma * rates.lam, 1.0, 1.0, -seen.phi_omega
 
 
 @njit(forceinline=True, **COMPILE)
 def _along_e(delta: Any, rates: Any) -> Any:
-    return Change(delta, rates.alpha * delta, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return Change(delta, rates.alpha * delta, 0.0, 0.0, 0.0, 0.0)
 
 
 @njit(forceinline=True, **COMPILE)
 def _mixture(seen: Any) -> Any:
-    """What the next value is expected to be, E + σ(Q − E); where Q is E, by a branch, as in `gqlib.fast._control`."""
+    """What the next value is expected to be, E + σ(Q − E)."""
+    # By a branch: two values that are one need no mixture, which the next step would have to wait for.
     if likely(seen.sampled == seen.expected):
         return seen.expected
     return seen.expected + seen.sigma * (seen.sampled - seen.expected)
@@ -163,18 +167,13 @@ def _dutch(memory: Any, seen: Any, rates: Any) -> Any:
 def _true_online(memory: Any, seen: Any, rates: Any) -> Any:
     delta = seen.reward + rates.gamma * seen.sampled - seen.value
     gap = rates.alpha * (seen.value - memory[0])
-    return (seen.sampled,), Change(
-        delta, rates.alpha * delta + gap, 0.0, 0.0, 0.0, 0.0, -gap, 0.0, 0.0
-    )
+    return (seen.sampled,), Change(delta, rates.alpha * delta + gap, 0.0, 0.0, 0.0, -gap)
 
 
 @njit(forceinline=True, **COMPILE)
-def _gradient(delta: Any, chosen: Any, rest: Any, here: Any, rates: Any) -> Any:
-    """θ and ω gain δe, and θ moreover multiples of φ' (`chosen`), of φ̄' (`rest`) and of φ (`here`)."""
-    on_greedy, on_each = rest * rates.on_greedy, rest * rates.on_each
-    return Change(
-        delta, rates.alpha * delta, rates.beta * delta, chosen, on_greedy, on_each, here, 0.0, 0.0
-    )
+def _gradient(delta: Any, chosen: Any, expected: Any, here: Any, rates: Any) -> Any:
+    """θ and ω gain δe, and θ moreover multiples of φ', of φ̄' and of φ."""
+    return Change(delta, rates.alpha * delta, delta, chosen, expected, here)
 
 
 @njit(forceinline=True, **COMPILE)
@@ -202,18 +201,8 @@ def _gq_lagged(memory: Any, seen: Any, rates: Any) -> Any:
         delta * seen.trace_norm - seen.phi_omega * seen.trace_phi
     )  # e . new omega
     factor = -rates.alpha * rates.gamma * along
-    rest = factor * (1.0 - seen.sigma)
-    late = (factor * (seen.sigma - rates.lam), rest * rates.on_greedy, rest * rates.on_each)
-    return late, Change(
-        delta,
-        rates.alpha * delta,
-        rates.beta * delta,
-        0.0,
-        0.0,
-        0.0,
-        memory[0],
-        memory[1],
-        memory[2],
+    return memory, _gradient(
+        delta, factor * (seen.sigma - rates.lam), factor * (1.0 - seen.sigma), 0.0, rates
     )
 
 
@@ -224,7 +213,7 @@ def _qrc_before(memory: Any, seen: Any, rates: Any) -> Any:
         rates.gamma * rates.lam * cut,
         1.0,
         1.0 - rates.beta * rates.kappa,
-        -rates.beta * seen.phi_omega,
+        -seen.phi_omega,
     )
 
 
@@ -252,12 +241,12 @@ def _cut_before(memory: Any, seen: Any, rates: Any) -> Any:
 
 @njit(forceinline=True, **COMPILE)
 def _ratio_before(memory: Any, seen: Any, rates: Any) -> Any:
-    return rates.gamma * rates.lam * seen.rho, 1.0, 1.0, -rates.beta * seen.phi_omega
+    return rates.gamma * rates.lam * seen.rho, 1.0, 1.0, -seen.phi_omega
 
 
 @njit(forceinline=True, **COMPILE)
 def _textbook_before(memory: Any, seen: Any, rates: Any) -> Any:
-    return rates.gamma * rates.lam * memory[0], 1.0, 1.0, -rates.beta * seen.phi_omega
+    return rates.gamma * rates.lam * memory[0], 1.0, 1.0, -seen.phi_omega
 
 
 @njit(forceinline=True, **COMPILE)
@@ -270,15 +259,15 @@ def _textbook(memory: Any, seen: Any, rates: Any) -> Any:
 
 
 LEARNERS: dict[str, Learner] = {
-    "gq": Learner(_nothing, _gq_before, _gq),
-    "gq_lagged": Learner(_three, _gq_before, _gq_lagged, here=True),
-    "corrected_gq": Learner(_nothing, _gq_before, _corrected_gq),
+    "gq": Learner(_nothing, _gq_before, _gq, together=True),
+    "gq_lagged": Learner(_nothing, _gq_before, _gq_lagged, together=True, late=True),
+    "corrected_gq": Learner(_nothing, _gq_before, _corrected_gq, together=True),
     "q_sigma": Learner(_nothing, _accumulate, _q_sigma, gradient=False),
     "sarsa": Learner(_nothing, _accumulate, _sarsa, gradient=False),
     "expected_sarsa": Learner(_nothing, _accumulate, _expected_sarsa, gradient=False),
     "true_online_sarsa": Learner(_nothing, _dutch, _true_online, gradient=False, here=True),
     "qrc": Learner(_two, _qrc_before, _qrc, ridge=True, here=True),
     "watkins": Learner(_nothing, _cut_before, _expected_sarsa, gradient=False),
-    "greedy_gq": Learner(_nothing, _ratio_before, _greedy_gq),
-    "textbook_gq": Learner(_nothing, _textbook_before, _textbook),
+    "greedy_gq": Learner(_nothing, _ratio_before, _greedy_gq, together=True),
+    "textbook_gq": Learner(_nothing, _textbook_before, _textbook, together=True),
 }

@@ -1,9 +1,9 @@
 r"""Control with any environment and any learner: `run`, what it returns, and the setting that a sweep stores.
 
 The behaviour policy is ε-greedy, the target policy greedy or ε-greedy; ties go to the first action within
-`gqlib.rules.TIE` of the largest value. A run is determined by (setting, seed, run index), to the bit; starts,
-exploration, σ and chance in the environment have streams of their own (`gqlib.seeds`), so settings see the same random
-numbers.
+`gqlib.rules.TIE` of the largest value, or to chance. A run is determined by (setting, seed, run index), to the bit;
+starts, exploration, σ, ties and chance in the environment have streams of their own (`gqlib.seeds`), so settings see
+the same random numbers.
 
 The reference does the same with dense vectors, a line for each thing that happens: features φ(s, a) with a one for
 every active index, e ← decay·e + gain·φ, and so on. Both take the same steps; their weights agree up to rounding.
@@ -16,25 +16,34 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
+from gqlib import seeds
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
-from gqlib.control.engine import notice
-from gqlib.control.setting import TARGETS, TargetPolicy
+from gqlib.control.setting import TARGETS, TIES, TargetPolicy, Ties, drawn_weights
 from gqlib.control.tile_tables import ROW_OF_WEIGHTS
 from gqlib.engine import environments
-from gqlib.engine._kernel import DIVERGED, FINISHED, LOST, NO_REWARD, NO_STATE, Parts, kernel_of
+from gqlib.engine._kernel import (
+    DIVERGED,
+    DRAWN,
+    FINISHED,
+    FLUSH_BELOW,
+    LOST,
+    NO_REWARD,
+    NO_STATE,
+    Parts,
+    kernel_of,
+)
 from gqlib.engine._records import Before, Limits, Memory, Rates, Seen, Sigma, Streams
 from gqlib.engine.coders import CarTable, Tiles
 from gqlib.engine.environments import Environment
 from gqlib.engine.learners import LEARNERS, Learner
-from gqlib.fast._control import DRAWN, FLUSH_BELOW
-from gqlib.fast._jit import COMPILED
+from gqlib.fast._jit import COMPILED, notice
 from gqlib.fast._lines import zeros_in_lines
 from gqlib.fast._sound import finite
 from gqlib.fast.rng import normal, uniform
@@ -84,8 +93,10 @@ class EngineSetting(SigmaFields, Setting):
     episodes : int
     max_steps : int, optional
         Where episodes are cut off (the last update still bootstraps); by default where the environment says.
-    theta0 : float
-        Every weight at first.
+    theta0, theta0_noise : float
+        Mean and standard deviation of the weights at first, drawn for each run.
+    ties : {"first", "random"}
+        Which of several greedy actions is taken.
     sigma, sigma_noise, sigma_drawn, sigma_clipped, sigma_decay
         σ, and how it changes: see `gqlib.learners.sigma.SigmaFields`.
 
@@ -95,6 +106,8 @@ class EngineSetting(SigmaFields, Setting):
     >>> len(setting.key), setting.imported, setting.make_environment().name, setting.make_learner().gradient
     (64, (), 'cart-pole', False)
     """
+
+    LATER: ClassVar[tuple[str, ...]] = ("theta0_noise", "ties")
 
     environment: str | Environment
     learner: str | Learner = "gq"
@@ -109,6 +122,8 @@ class EngineSetting(SigmaFields, Setting):
     episodes: int = 100
     max_steps: int | None = None
     theta0: float = 0.0
+    theta0_noise: float = 0.0
+    ties: Ties = "first"
 
     def __post_init__(self) -> None:
         if not isinstance(self.environment, Environment):
@@ -143,6 +158,8 @@ class EngineSetting(SigmaFields, Setting):
             "target": check.choice("target", self.target, TARGETS),
             "episodes": check.integer("episodes", self.episodes, low=1),
             "theta0": check.scalar("theta0", self.theta0),
+            "theta0_noise": check.scalar("theta0_noise", self.theta0_noise, low=0.0),
+            "ties": check.choice("ties", self.ties, TIES),
         }
         if self.max_steps is not None:
             checked["max_steps"] = check.integer(
@@ -351,7 +368,7 @@ def run_setting(
     environment, learner = setting.make_environment(), setting.make_learner()
     rows = environment.coder._rows(environment.actions)
     check.room("runs", runs, runs * (2 * setting.episodes + 2 * rows))
-    one = _fast_run if engine == "fast" else _reference_run
+    one = fast_run if engine == "fast" else _reference_run
     limit = environment.max_steps if setting.max_steps is None else setting.max_steps
     found = []
     for number in range(first_run, first_run + runs):
@@ -402,7 +419,11 @@ def engine_runs(setting: EngineSetting, runs: int, seed: int, *, first_run: int)
 
 
 def parts_of(
-    environment: Environment, learner: Learner, target: str, stride: int = ROW_OF_WEIGHTS
+    environment: Environment,
+    learner: Learner,
+    target: str,
+    ties: str = "first",
+    stride: int = ROW_OF_WEIGHTS,
 ) -> Parts:
     """What the kernel of a setting is made of; indices are multiplied by `stride`, the numbers in a row of weights."""
     locate, dot = environment.coder._functions(environment.actions, environment.observe, stride)
@@ -418,39 +439,51 @@ def parts_of(
         environment.coder.active,
         learner.gradient,
         learner.ridge,
+        learner.together,
         learner.here,
+        learner.late,
         target == "epsilon-greedy",
+        ties == "random",
     )
 
 
 def rates_of(setting: EngineSetting, actions: int) -> Rates:
     """The numbers of a setting that learners see."""
     each = setting.epsilon / actions if setting.target == "epsilon-greedy" else 0.0
-    beta = setting.eta * setting.alpha
+    alpha, eta = setting.alpha, setting.eta
     return Rates(
-        setting.lam, setting.gamma, setting.alpha, beta, setting.kappa, 1.0 - actions * each, each
+        setting.lam,
+        setting.gamma,
+        alpha,
+        eta,
+        eta * alpha,
+        setting.kappa,
+        1.0 - actions * each,
+        each,
     )
 
 
 def streams_of(seed: int, run: int) -> Streams:
     """The streams of a run, made afresh, because kernels advance them."""
-    return Streams(
-        words(seed, run, START), words(seed, run, BEHAVIOUR), words(seed, run, TRAJECTORY)
-    )
+    return Streams(*(words(seed, run, of) for of in (START, BEHAVIOUR, TRAJECTORY, seeds.TIES)))
 
 
-def _fast_run(
+def fast_run(
     setting: EngineSetting,
     environment: Environment,
     learner: Learner,
     max_steps: int,
     seed: int,
     run: int,
+    flush_below: float = FLUSH_BELOW,
 ) -> Run:
-    actions = environment.actions
-    rows = environment.coder._rows(actions)
+    """One run of the compiled kernel."""
+    actions, coder = environment.actions, environment.coder
+    used, p = coder._used(seed, run), coder._rows(actions)
+    theta, omega = drawn_weights(p, setting.theta0, setting.theta0_noise, seed, run), np.zeros(p)
+    rows = len(theta[used])
     weights = zeros_in_lines((rows, ROW_OF_WEIGHTS))
-    weights[:, 0] = setting.theta0
+    weights[:, 0] = theta[used]
     steps, returns = np.zeros(setting.episodes, dtype=np.int64), np.zeros(setting.episodes)
     sigma = Sigma(
         setting.sigma,
@@ -460,27 +493,22 @@ def _fast_run(
         setting.sigma_decay,
         words(seed, run, SIGMA),
     )
-    kernel = kernel_of(parts_of(environment, learner, setting.target))
+    kernel = kernel_of(parts_of(environment, learner, setting.target, setting.ties))
     with (
         notice(f"compiling the engine for {environment.name} ..."),
         _told_shortly(environment, seed, run),
     ):
         outcome, episode, step = kernel(
             environment.data,
-            environment.coder._codes(actions, ROW_OF_WEIGHTS),
+            coder._codes(actions, ROW_OF_WEIGHTS, seed, run),
             Memory(weights.reshape(-1), np.empty(rows + 1, dtype=np.int64), steps, returns),
             streams_of(seed, run),
             sigma,
             rates_of(setting, actions),
-            Limits(max_steps, setting.epsilon, FLUSH_BELOW),
+            Limits(max_steps, setting.epsilon, flush_below),
         )
-    return (
-        steps,
-        returns,
-        (int(outcome), int(episode), int(step)),
-        weights[:, 0].copy(),
-        weights[:, 2].copy(),
-    )
+    theta[used], omega[used] = weights[:, 0], weights[:, 2]
+    return steps, returns, (int(outcome), int(episode), int(step)), theta, omega
 
 
 @contextmanager
@@ -506,7 +534,7 @@ def _told_shortly(environment: Environment, seed: int, run: int) -> Iterator[Non
 
 def _rehearse(environment: Environment, seed: int, run: int) -> None:
     """Take one step, and refuse what `start` or `step` must not return."""
-    starts, _, moves = streams_of(seed, run)
+    starts, _, moves, _ = streams_of(seed, run)
     state = environment.start(environment.data, starts)
     answer = environment.step(environment.data, state, 0, moves)
     if not isinstance(answer, tuple) or len(answer) != 3:
@@ -538,16 +566,15 @@ def _seen(environment: Environment, state: Any) -> Any:
     return state if own else environment.observe(environment.data, state)
 
 
-def _features(environment: Environment, state: Any) -> Array:
+def _features(environment: Environment, state: Any, seed: int = 0, run: int = 0) -> Array:
     """φ(s, a) of every action, (actions, p)."""
     actions, coder = environment.actions, environment.coder
     phi = np.zeros((actions, coder._rows(actions)))
     if isinstance(coder, CarTable):
         x, v = _seen(environment, state)
-        table = coder._table
-        places = table.rows[table.cell(x, v)][: actions * coder.tilings].reshape(actions, -1)
+        table = coder._table(seed, run)
         for a in range(actions):
-            np.add.at(phi[a], places[a], 1.0)
+            np.add.at(phi[a], table.indices(x, v, a), 1.0)
         return phi
     if isinstance(coder, Tiles):
         found = coder.indices(_seen(environment, state))
@@ -566,7 +593,7 @@ def _reference_run(
     seed: int,
     run: int,
 ) -> Run:
-    starts, behaviour, moves = streams_of(seed, run)
+    starts, behaviour, moves, ties = streams_of(seed, run)
     sigmas, data, actions = words(seed, run, SIGMA), environment.data, environment.actions
     rates = rates_of(setting, actions)
     begin, before, after = (f.py_func for f in (learner.begin, learner.before, learner.after))  # type: ignore[attr-defined]
@@ -574,7 +601,8 @@ def _reference_run(
     policy = {True: (rates.on_greedy + rates.on_each) / (1.0 - (actions - 1) * share),
               False: rates.on_each / share if share > 0.0 else 0.0}  # fmt: skip
     p = environment.coder._rows(actions)
-    theta, omega = np.full(p, setting.theta0), np.zeros(p)
+    theta = drawn_weights(p, setting.theta0, setting.theta0_noise, seed, run)
+    omega, due = np.zeros(p), np.zeros(p)
     steps, returns = (
         np.full(setting.episodes, -max_steps, dtype=np.int64),
         np.zeros(setting.episodes),
@@ -583,7 +611,12 @@ def _reference_run(
     z = float(normal(sigmas)) if setting.sigma_drawn == "run" else 0.0
 
     def choose(phis: Array) -> tuple[int, int]:
-        greedy, u = int(tied(phis @ theta)[0]), uniform(behaviour)
+        best = tied(phis @ theta)
+        by_chance = setting.ties == "random" and len(best) > 1
+        greedy, u = (
+            int(best[int(uniform(ties) * len(best)) if by_chance else 0]),
+            uniform(behaviour),
+        )
         return greedy, greedy if u >= setting.epsilon else sum(
             u >= a * share for a in range(1, actions)
         )
@@ -596,7 +629,7 @@ def _reference_run(
         state = environment.start(data, starts)
         if not finite(_seen(environment, state)):
             return steps, returns, (NO_STATE, episode, 0), theta, omega
-        phis = _features(environment, state)
+        phis = _features(environment, state, seed, run)
         greedy, action = choose(phis)
         for k in range(max_steps):
             if setting.sigma_drawn == "step" and setting.sigma_noise > 0.0:
@@ -613,14 +646,19 @@ def _reference_run(
                 memory, Before(value, phi_omega, trace @ phi, phi @ phi, rho), rates
             )
             trace = decay * trace + gain * phi
-            here = phis, action, greedy
-            sampled = expected = next_rho = 0.0
+            sampled, expected, next_rho = 0.0, 0.0, 0.0
+            phi_next = phi_expected = np.zeros(p)
             if not done:
-                phis = _features(environment, state)
+                phis = _features(environment, state, seed, run)
                 greedy, action = choose(phis)
-                q = phis @ theta
-                sampled, next_rho = q[action], policy[action == greedy]
-                expected = rates.on_greedy * q[greedy] + rates.on_each * q.sum()
+                law = np.full(actions, rates.on_each)
+                law[greedy] += rates.on_greedy
+                phi_next, phi_expected, next_rho = (
+                    phis[action],
+                    law @ phis,
+                    policy[action == greedy],
+                )
+                sampled, expected = float(phi_next @ theta), float(phi_expected @ theta)
             products = phi_omega, trace @ omega, trace @ trace, trace @ phi
             memory, change = after(
                 memory, Seen(reward, value, sampled, expected, sigma, next_rho, *products), rates
@@ -629,17 +667,11 @@ def _reference_run(
                 return steps, returns, (DIVERGED, episode, k + 1), theta, omega
             theta = theta + change.trace * trace
             if learner.here:
-                theta = (
-                    theta
-                    + change.here_chosen * here[0][here[1]]
-                    + change.here_greedy * here[0][here[2]]
-                )
-                theta = theta + change.here_each * here[0].sum(axis=0)
+                theta = theta + change.here * phi
             if learner.gradient:
-                omega = shrink * omega + change.omega_trace * trace + on_phi * phi
-                if not done:
-                    theta = theta + change.chosen * phis[action] + change.greedy * phis[greedy]
-                    theta = theta + change.each * phis.sum(axis=0)
+                omega = shrink * omega + rates.beta * (change.omega_trace * trace + on_phi * phi)
+                gained = change.chosen * phi_next + change.expected * phi_expected
+                theta, due = theta + (due if learner.late else gained), gained
             if done:
                 steps[episode] = k + 1
                 break

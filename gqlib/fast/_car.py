@@ -1,56 +1,84 @@
-"""The compiled car: its dynamics, its row in the table of tiles, and the choice of an action."""
+"""The compiled car, and a compiled dense update on it: every variant of `gqlib.learners.corrected`.
+
+The dense update serves `gqlib.control.corrected`, and the lazy engine is measured against it. It drives the car of the
+engine: the same table of tiles, choice of actions and random streams.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gqlib._validate import Array
 from gqlib.domains import mountain_car
 from gqlib.fast import COMPILE
-from gqlib.fast._jit import COMPILED, njit
-from gqlib.fast._lowered import likely
-from gqlib.fast._rng import next_bits, uniform
-from gqlib.rules import TIE
+from gqlib.fast._jit import njit
+from gqlib.fast._lowered import natural
+from gqlib.fast._rng import uniform
+from gqlib.rules import DIVERGED_ABOVE, TIE
 
 GOAL = mountain_car.GOAL
-CONSTANTS = mountain_car.CONSTANTS
 
 cosine = njit(forceinline=True, **COMPILE)(mountain_car.cosine)
 advance = njit(forceinline=True, **COMPILE)(mountain_car.advance)
 start = njit(forceinline=True, **COMPILE)(mountain_car.start)
 anywhere = njit(forceinline=True, **COMPILE)(mountain_car.anywhere)
-BOTTOM = mountain_car.BOTTOM
-
-# Where episodes start, as the kernel knows it.
-STARTS = {"valley": 0, "bottom": 1, "anywhere": 2}
-AT_BOTTOM, ANYWHERE = 1, 2
 
 
-@njit(**COMPILE)
-def in_memory(numbers: Any) -> Any:
-    """Constants of a loop as an array, of which the compiler cannot know what is there.
+class World(NamedTuple):
+    """The car's state box: a row of places for each fine cell (`gqlib.control.tile_tables`).
 
-    It reads a number where it needs one, then, in the instruction that computes with it. Numbers that it knows it names
-    by an instruction of their own at every use, and numbers that it was handed it carries from register to register
-    all around the loop. In plain Python a tuple is faster.
+    Attributes
+    ----------
+    table : ndarray of uint16
+        The rows, one after the other: the places of the three actions, then what is not needed here.
+    width : int
+        Entries in a row.
+    edges_x, edges_v : ndarray of float64
+        Smallest double of each fine interval, and infinity at the end.
+    grid : ndarray of float64
+        Scale and offset of the position, then of the velocity, by which the cell is guessed.
+    shape : tuple of int
+        One entry for each tiling. Only its length matters, which the compiler knows, so it unrolls loops over tilings.
     """
-    return np.array(numbers) if COMPILED else numbers
+
+    table: NDArray[np.uint16]
+    width: int
+    edges_x: Array
+    edges_v: Array
+    grid: Array
+    shape: tuple[int, ...]
 
 
-@njit(**COMPILE)
-def begin(law: Any, state: Any) -> Any:
-    """Position and velocity at the start of an episode."""
-    if law == ANYWHERE:
-        u = uniform(state)
-        return anywhere(u, uniform(state))
-    return (BOTTOM if law == AT_BOTTOM else start(uniform(state))), 0.0
+class Rates(NamedTuple):
+    """The numbers of a setting that stay fixed, all float."""
+
+    lam: float
+    gamma: float
+    alpha: float
+    beta: float
+    epsilon: float
 
 
-@njit(forceinline=True, **COMPILE)
-def natural(n: Any) -> Any:
-    """The same number, in a form that tells the compiler it is not negative: no check for negative indices."""
-    return np.int64(np.uint32(n))
+class Variant(NamedTuple):
+    """Which update of `gqlib.learners.corrected` is made.
+
+    Attributes
+    ----------
+    weight_u, weight_c : bool
+        Whether the sampled part of u, and c, are weighted by the ratio of the action.
+    on_next, on_ratio, on_mu, on_pi : float
+        w = (on_next + on_ratio rho') phi' + on_mu E_mu phi + on_pi E_pi phi.
+    """
+
+    weight_u: bool
+    weight_c: bool
+    on_next: float
+    on_ratio: float
+    on_mu: float
+    on_pi: float
 
 
 @njit(forceinline=True, **COMPILE)
@@ -71,53 +99,104 @@ def find_row(x: Any, v: Any, edges_x: Any, edges_v: Any, grid: Any, width: Any) 
 
 
 @njit(forceinline=True, **COMPILE)
-def greedy_action(q0: Any, q1: Any, q2: Any) -> Any:
-    """First action whose value is within `TIE` of the largest."""
-    # Branches, since the processor guesses them well: the car can drive on before the values are there.
-    bar = max(q0, max(q1, q2)) - TIE
-    if likely(q0 >= bar):
-        return 0
-    if likely(q1 >= bar):
-        return 1
-    return 2
+def action_value(theta: Any, table: Any, first: Any, shape: Any) -> Any:
+    """Sum of K weights."""
+    tilings = len(shape)
+    total, other = 0.0, 0.0
+    for k in range(0, tilings - 1, 2):
+        total += theta[table[first + k]]
+        other += theta[table[first + k + 1]]
+    if tilings % 2:
+        total += theta[table[first + tilings - 1]]
+    return total + other
 
 
 @njit(forceinline=True, **COMPILE)
-def greedy_at_random(q0: Any, q1: Any, q2: Any, state: Any) -> Any:
-    """One of the actions whose value is within `TIE` of the largest; a uniform number decides, if there are several."""
-    bar = max(q0, max(q1, q2)) - TIE
-    tied0, tied1, tied2 = np.int64(q0 >= bar), np.int64(q1 >= bar), np.int64(q2 >= bar)
-    tied = tied0 + tied1 + tied2
-    number = np.int64(uniform(state) * tied) if tied > 1 else 0
-    if tied0 > number:
-        return 0
-    return 1 if tied0 + tied1 > number else 2
+def choose(theta: Any, table: Any, row: Any, shape: Any, epsilon: Any, stream: Any) -> Any:
+    """In the state of a row, the greedy action and an epsilon-greedy one, and the values of both."""
+    tilings = len(shape)
+    q0 = action_value(theta, table, row, shape)
+    q1 = action_value(theta, table, row + tilings, shape)
+    q2 = action_value(theta, table, row + 2 * tilings, shape)
+    bar, u, third = max(q0, max(q1, q2)) - TIE, uniform(stream), epsilon / 3.0
+    greedy = 0 if q0 >= bar else (1 if q1 >= bar else 2)
+    action = greedy if u >= epsilon else np.int64(u >= third) + np.int64(u >= 2.0 * third)
+    best = q0 if greedy == 0 else (q1 if greedy == 1 else q2)
+    return greedy, action, best, q0 if action == 0 else (q1 if action == 1 else q2)
 
 
-@njit(forceinline=True, **COMPILE)
-def bar(probability: Any) -> Any:
-    """The least of the whole numbers 0..2**53 that `next_bits` must reach for `uniform` to reach a probability."""
-    return np.int64(np.ceil(2.0**53 * probability))  # a power of two: the product is exact
+@njit(nogil=True, **COMPILE)
+def dense_run(
+    world: World,
+    theta: Array,
+    steps_out: NDArray[np.int32],
+    starts: NDArray[np.uint64],
+    behaviour: NDArray[np.uint64],
+    max_steps: int,
+    sigma: float,
+    rates: Rates,
+    variant: Variant,
+) -> int:
+    """GQ(sigma, lambda) in a variant of `gqlib.learners.corrected`, greedy target: loops over all p weights and traces.
 
-
-@njit(forceinline=True, **COMPILE)
-def bars_of(epsilon: Any) -> Any:
-    """What `behave` compares with: epsilon and its thirds, as whole numbers."""
-    third = epsilon / 3.0
-    return bar(epsilon), bar(third), bar(2.0 * third)
-
-
-@njit(forceinline=True, **COMPILE)
-def behave(greedy: Any, bars: Any, state: Any) -> Any:
-    """Epsilon-greedy choice; one uniform number decides both whether to explore and where."""
-    # As whole numbers, which compare as the doubles would, without turning one into the other first.
-    bits = next_bits(state)
-    if bits >= bars[0]:
-        return greedy
-    return np.int64(bits >= bars[1]) + np.int64(bits >= bars[2])
-
-
-@njit(forceinline=True, **COMPILE)
-def pick(action: Any, of0: Any, of1: Any, of2: Any) -> Any:
-    """Of three numbers, the one that belongs to the chosen action."""
-    return of0 if action == 0 else (of1 if action == 1 else of2)
+    Features are still active indices, so the dense part is the trace alone: its decay, its inner product with
+    omega, and the change of theta and omega along it. `theta` has a weight for each place and is changed in place;
+    `steps_out` receives the steps of each episode, negative where the step limit cut it off. Returns the episode of
+    divergence or -1.
+    """
+    table, width, edges_x, edges_v, grid, shape = world
+    lam, gamma, alpha, beta, epsilon = rates
+    tilings, p, third = len(shape), theta.size, epsilon / 3.0
+    ratio = 1.0 / (1.0 - 2.0 * third)
+    omega, trace = np.zeros(p), np.zeros(p)
+    for episode in range(steps_out.size):
+        trace[:] = 0.0
+        x, v = start(uniform(starts)), 0.0
+        slope = cosine(3.0 * x)
+        row = find_row(x, v, edges_x, edges_v, grid, width)
+        greedy, action, _, _ = choose(theta, table, row, shape, epsilon, behaviour)
+        rho = ratio if action == greedy else 0.0
+        steps = -max_steps
+        for k in range(max_steps):
+            first = row + action * tilings
+            value = action_value(theta, table, first, shape)
+            phi_omega = action_value(omega, table, first, shape)
+            x, v = advance(x, v, np.float64(action - 1), slope)
+            slope = cosine(3.0 * x)
+            decay = gamma * lam * (rho if variant.weight_c else 1.0)
+            for i in range(p):
+                trace[i] *= decay
+            for j in range(tilings):
+                trace[table[first + j]] += 1.0
+            trace_omega = 0.0
+            for i in range(p):
+                trace_omega += trace[i] * omega[i]
+            delta = -1.0 - value
+            on_sampled = 1.0
+            if x < GOAL:
+                row = find_row(x, v, edges_x, edges_v, grid, width)
+                greedy, action, best, taken = choose(theta, table, row, shape, epsilon, behaviour)
+                rho = ratio if action == greedy else 0.0
+                on_sampled = sigma * (rho if variant.weight_u else 1.0)
+                delta += gamma * (on_sampled * taken + (1.0 - sigma) * best)
+            if not abs(delta) < DIVERGED_ABOVE:
+                return episode
+            for i in range(p):
+                theta[i] += alpha * delta * trace[i]
+                omega[i] += beta * delta * trace[i]
+            for j in range(tilings):
+                omega[table[first + j]] -= beta * phi_omega
+            if x >= GOAL:
+                steps = k + 1
+                break
+            factor = alpha * gamma * trace_omega
+            on_sampled -= lam * (variant.on_next + variant.on_ratio * rho)
+            on_greedy = 1.0 - sigma - lam * (variant.on_pi + variant.on_mu * (1.0 - epsilon))
+            for j in range(tilings):
+                theta[table[row + action * tilings + j]] -= factor * on_sampled
+                theta[table[row + greedy * tilings + j]] -= factor * on_greedy
+            if variant.on_mu > 0.0:
+                for j in range(3 * tilings):
+                    theta[table[row + j]] += factor * lam * third
+        steps_out[episode] = steps
+    return -1

@@ -9,6 +9,8 @@ times longer. Every kernel imports `njit` from here.
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -101,3 +103,29 @@ def is_jitted(function: object) -> bool:
     False
     """
     return COMPILED and bool(import_module("numba.extending").is_jitted(function))
+
+
+def _started_by_another() -> bool:
+    from multiprocessing import parent_process  # here, since a browser has no processes
+
+    return parent_process() is not None
+
+
+@contextmanager
+def notice(text: str, after: float = 1.0) -> Iterator[None]:
+    """On a terminal, say so if something is compiled and takes longer than `after` seconds; elsewhere, stay silent.
+
+    Processes that another one has started, as a sweep does, are silent too: each of them would say it.
+    """
+    timer = threading.Timer(
+        after, print, args=(f"gqlib: {text}",), kwargs={"file": sys.stderr, "flush": True}
+    )
+    timer.daemon = True
+    if not sys.stderr.isatty() or _started_by_another():
+        yield
+        return
+    try:
+        with on_compile(timer.start):
+            yield
+    finally:
+        timer.cancel()

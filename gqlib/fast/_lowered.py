@@ -1,4 +1,4 @@
-"""Five things that Numba cannot be told in Python, for the lazy engines (`gqlib.fast._control`, `gqlib.engine`).
+"""Things that Numba cannot be told in Python, for the lazy kernel (`gqlib.engine`).
 
 - A *row* holds T, E, W and a mark of one feature side by side; the mark is zero where there is no trace. Sums over
   rows, additions to a row and its flush are made for two or four numbers at once: as many IEEE operations, in the same
@@ -10,8 +10,11 @@
 - `early` keeps a number where it is written. The compiler would move it to its use, the slope under the car to the end
   of the loop, too late for the processor to begin with it while it learns.
 
-Each function is written out in Python as well. That is what runs without Numba, and what is compiled where indices are
-checked (``NUMBA_BOUNDSCHECK``); it is the definition, and `tests/test_lowered.py` compares.
+These are written out in Python as well. That is what runs without Numba, and what is compiled where indices are checked
+(``NUMBA_BOUNDSCHECK``); it is the definition, and `tests/test_lowered.py` compares. Two need no instructions of their own:
+
+- `natural` is a number of which the compiler knows that it is not negative: no check for negative indices.
+- `put` is a tuple with another number at a place: numbers by action that stay in registers, as an array does not.
 """
 
 from __future__ import annotations
@@ -113,6 +116,29 @@ def early(number: Any) -> Any:
     2.5
     """
     return number
+
+
+@njit(forceinline=True, **COMPILE)
+def natural(n: Any) -> Any:
+    """The same number, not negative, in a form that tells the compiler so.
+
+    Examples
+    --------
+    >>> int(natural(3))
+    3
+    """
+    return np.int64(np.uint32(n))
+
+
+def put(numbers: Any, place: Any, number: Any) -> Any:
+    """The tuple with another number at a place.
+
+    Examples
+    --------
+    >>> put((0.0, 0.0, 0.0), 1, 2.5)
+    (0.0, 2.5, 0.0)
+    """
+    return (*numbers[:place], number, *numbers[place + 1 :])
 
 
 def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any) -> None:
@@ -230,6 +256,14 @@ def _lower(sum_rows: Any, add_row: Any, flush_row: Any, likely: Any, early: Any)
         # No instruction at all, of which the compiler must think that it needs the number and may change it.
         needed = ir.InlineAsm(ir.FunctionType(double, [double]), "", "=x,0", side_effect=True)
         return builder.call(needed, arguments)
+
+
+if COMPILED:
+    _put_compiled = import_module("numba.cpython.unsafe.tuple").tuple_setitem
+
+    @import_module("numba.extending").overload(put, jit_options={"forceinline": True})
+    def _put_overload(numbers, place, number):  # type: ignore[no-untyped-def]
+        return lambda numbers, place, number: _put_compiled(numbers, place, number)
 
 
 if COMPILED and not os.environ.get("NUMBA_BOUNDSCHECK"):

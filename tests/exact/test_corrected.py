@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from gqlib import PredictionProblem
-from gqlib.control import ControlSetting, corrected, reference, run_control
+from gqlib.control import ControlSetting, reference, run_control
 from gqlib.control.corrected import corrected_car
 from gqlib.control.tile_tables import make_coder, tile_table
 from gqlib.domains import mountain_car, random_mdp, random_policy
+from gqlib.fast import _car
 from gqlib.fast.rng import uniform
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import (
@@ -176,9 +177,9 @@ def car_by_steps(setting, variant, seed):
 
 
 def assert_compiled_car_is_the_reference(setting, variant, seed, monkeypatch):
-    weights, kernel = [], corrected.dense_run
+    weights, kernel = [], _car.dense_run
     monkeypatch.setattr(
-        corrected, "dense_run", lambda *given: (weights.append(given[1]), kernel(*given))[1]
+        _car, "dense_run", lambda *given: (weights.append(given[1]), kernel(*given))[1]
     )
     compiled, diverged = corrected_car(setting, variant, 1, seed)
     steps, theta = car_by_steps(setting, variant, seed)
