@@ -43,7 +43,7 @@ OPEN = {
 
 def test_constants_are_those_of_the_paper() -> None:
     assert sorted(car.ALPHAS) == [0.001, 0.002, 0.01, 0.02]
-    assert car.ETAS == tuple(1 / n for n in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024))
+    assert tuple(1 / n for n in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)) == car.ETAS
     assert car.SIZES == (128, 256, 512, 1024, 2048)
 
 

@@ -163,19 +163,27 @@ def search_setting(
 
 
 def _experiment(
-    name: str, title: str, settings: Iterable[Setting], seed: int, kind: str = "grid", **more: Any
+    name: str,
+    title: str,
+    settings: Iterable[Setting],
+    seed: int,
+    kind: str = "grid",
+    runs: int = RUNS,
 ) -> Experiment:
     """Different settings as an experiment; its kind is a summary, mostly of `gqlib.evaluation.grids`."""
     different = tuple({setting.key: setting for setting in settings}.values())
-    about: dict[str, Any] = {
-        "runs": RUNS,
-        "version": VERSION,
-        "runs_per_task": 50,
-        "summary": kind,
-    } | more
-    about["report"] = "grid" if kind == "cells" else kind
-    function = "curve" if kind == "curve" else "grid"
-    return Experiment(f"fig3{name}", f"Figure 3: {title}", function, different, seed=seed, **about)
+    return Experiment(
+        f"fig3{name}",
+        f"Figure 3: {title}",
+        "curve" if kind == "curve" else "grid",
+        different,
+        runs,
+        seed,
+        VERSION,
+        runs_per_task=50,
+        summary=kind,
+        report="late errors",
+    )
 
 
 def search() -> Experiment:

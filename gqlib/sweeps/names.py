@@ -91,9 +91,7 @@ TABLE: dict[str, dict[str, str]] = {
     "report": {
         "cases": f"{_DONE}:pooled_report",
         "control": f"{_DONE}:control_report",
-        "curve": f"{_RULES}:late_report",
-        "grid": f"{_RULES}:late_report",
-        "scores": f"{_RULES}:late_report",
+        "late errors": f"{_RULES}:late_report",
         "two-state": f"{_TWO}:two_state_report",
     },
     "experiment": {
