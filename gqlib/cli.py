@@ -426,7 +426,7 @@ def _report(name: str, experiment: Experiment, result: xarray.Dataset) -> str:
     """A few lines about a result; Tables 1 and 2 beside those of the paper."""
     if name in ("table1", "table2"):
         from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
-        from gqlib.experiments.reports import cases_table, pooled_cases
+        from gqlib.experiments.mountain_car_results import cases_table, pooled_cases
 
         return cases_table(
             pooled_cases(result) if name == "table2" else result, PAPER_TABLE_2, PAPER_TABLE_1

@@ -28,7 +28,7 @@ from gqlib.domains.random_problems import random_problem
 from gqlib.domains.random_walk import random_walk
 from gqlib.engine import environments, run
 from gqlib.evaluation import PredictionSetting, run_prediction
-from gqlib.experiments.mountain_car import control_grid, fixed_fields
+from gqlib.experiments.mountain_car import constant, control_grid
 from gqlib.fast.rng import fill_normal, integers
 from gqlib.fast.tabular import n_step_run, trace_run
 from gqlib.learners.sparse import SparseGQ
@@ -146,7 +146,7 @@ def chance() -> Iterator[tuple[str, str]]:
 
 def files() -> Iterator[tuple[str, str]]:
     """What a sweep leaves on disk, byte by byte, whatever the workers and blocks; keys of settings; the register."""
-    settings = control_grid(fixed_fields(0.0, 1.0), p=(512,), episodes=(2,), max_steps=(50,))
+    settings = control_grid(constant(0.0, 1.0), p=(512,), episodes=(2,), max_steps=(50,))
     yield "keys", digest([setting.key for setting in settings])
     for block, workers in ((1, 1), (2, 2)):
         sweep = Experiment(

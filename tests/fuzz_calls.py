@@ -247,6 +247,8 @@ def searched() -> Any:
     import xarray
 
     from gqlib.experiments import figure3
+    from gqlib.sweeps.setting import plain
+    from gqlib.sweeps.store import canonical_json
 
     settings = figure3.search().settings
     dims, shape = ("setting", "sigma", "alpha", "eta"), (len(settings), 5, 9, 6)
@@ -259,7 +261,8 @@ def searched() -> Any:
         "lam": ("setting", [s.lam for s in settings]),
     }
     arrays = {"mspbe": (dims, rng().random(shape)), "diverged": (dims, np.zeros(shape))}
-    return xarray.Dataset(arrays, coords=words | keys, attrs={"name": "fig3-search"})
+    listed = canonical_json([plain(setting) for setting in settings])
+    return xarray.Dataset(arrays, words | keys, {"name": "fig3-search", "settings": listed})
 
 
 # Objects by annotation. A class that checks its arguments needs no entry, nor a record that some function returns.
@@ -366,7 +369,13 @@ SIDE_BY_SIDE = {
         for _ in "ab"
     ],
 }
-PART = {"part": lambda: searched().isel(setting=0)}
+PART = {
+    "part": lambda: (
+        searched()
+        .isel(setting=0)
+        .assign_coords(sigma=range(5), alpha=range(1, 10), eta=range(1, 7))
+    )
+}
 EXCEPTIONS: dict[str, dict[str, Any]] = {
     "mdp.FiniteMDP.from_gym": {"env": lambda: importlib.import_module("gymnasium").make("FrozenLake-v1")},
     "prediction.LinearPrediction": {"rewards": np.arange(4.0), "gram": VALUES["xi"], "p_trace": VALUES["p_mu"]},
@@ -444,20 +453,20 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "control.gym.GymSetting": {"env": "CartPole-v1", "tiles_per_side": (4, 4, 4, 4), "max_steps": 5},
     "control.tile_tables.make_memory": {"memory": "int"},
     "control.tile_tables.make_coder": {"memory": "rltoolkit"},
-    **{f"experiments.tuning.{name}": {"row": ROW} for name in ("row_grids", "row_name", "tuned_setting")},
-    "experiments.tuning.choices": {"search": lambda: tuning_search("search"), "wide": lambda: tuning_search("wide")},
-    "experiments.tuning.tuned_scores": {"dataset": tuned, "dynamic": False, "method": "gradient"}
+    **{f"experiments.search_one_hash.{name}": {"row": ROW} for name in ("row_grids", "row_name", "tuned_setting")},
+    "experiments.search_one_hash.choices": {
+        name: lambda name=name: tuning_search(name) for name in ("search", "wide")
+    },
+    "experiments.search_one_hash.tuned_scores": {"dataset": tuned, "dynamic": False, "method": "gradient"}
     | {"target": "greedy", "p": 512},
-    "experiments.retuning.retuned_grid": {"row": ROW | {"sigma": 0.6}},
-    **{f"experiments.family.{name}": {"row": ROW, "cell": (0.005, 0.25)} for name in ("window", "neighbours")},
-    "experiments.family.row_windows": {"row": ROW, "path": [(0.005, 0.25)]},
-    "experiments.family.family_setting": {"row": ROW},
-    "experiments.family.given_up": {"row": ROW, "found": None},
-    "experiments.family.best_row": {"method": "gradient", "place": ("greedy", 512), "found": None},
-    "experiments.family.final_outcomes": {"found": {}, "finals": lambda: tuned("finals")},
-    "experiments.family.panel_row": {"method": "gradient", "place": ("greedy", 512), "sigma": 0.5},
-    "experiments.family.family_scores": {"dataset": lambda: tuned("family"), "row": ROW},
-    "experiments.family.family_p_values": {"dataset": lambda: tuned("family")},
+    "experiments.search_drawn_tiles.neighbours": {"row": ROW, "cell": (0.005, 0.25)},
+    "experiments.search_drawn_tiles.row_windows": {"row": ROW, "path": [(0.005, 0.25)]},
+    "experiments.search_drawn_tiles.given_up": {"row": ROW, "found": None},
+    "experiments.search_drawn_tiles.best_row": {"method": "gradient", "place": ("greedy", 512), "found": None},
+    "experiments.search_drawn_tiles.final_outcomes": {"found": {}, "finals": lambda: tuned("finals")},
+    "experiments.search_drawn_tiles.panel_row": {"method": "gradient", "place": ("greedy", 512), "sigma": 0.5},
+    "experiments.search_drawn_tiles.scores": {"dataset": lambda: tuned("family"), "row": ROW},
+    "experiments.search_drawn_tiles.p_values": {"dataset": lambda: tuned("family")},
     "stats.intervals.bounded_interval": {"low": 0.0, "high": 8.0},
     "fast.own.Learner": {"start": lambda: float, "step": lambda: max},
     "engine.coders.Tiles": {"low": (0.0, 0.0), "high": (1.0, 1.0), "tiles": (2, 2), "tilings": 4},
@@ -486,7 +495,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     },
     "evaluation.grids.find": {"dataset": searched, "setting": by("experiments.figure3.search_setting")},
     "experiments.load_experiment": {"name": "fig4"},
-    "experiments.figure3_rules.best_cell": PART | {"sigma": 0.5},
+    "experiments.figure3_rules.best_cell": PART | {"sigma": 1.0},
     "experiments.figure3_rules.common_cell": PART,
     **{f"experiments.figure3_rules.{name}": {"dataset": searched, "others": ()} for name in ("choices", "interior")},
     "experiments.figure3.search_setting": {"lam": 0.9},
@@ -495,9 +504,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "stats.ends.better_than_both": {"middle": VALUES["first"], "test": "sign"},
     **{f"evaluation.grids.{name}_summary": {"arrays": by("evaluation.grids.grid_runs")} for name in ("cell", "score")},
     "experiments.figure3.curve_setting": {"mean": 0.5, "noise": 0.25},
-    "experiments.mountain_car.control_grid": {"sigmas": [{"sigma": 0.5}], "p": (512, 1024), "target": ("greedy",)},
-    "experiments.reports.pooled_report": {"dataset": by("experiments.reports.pooled_cases")},
-    "experiments.reports.cases_table": {"dataset": by("experiments.reports.pooled_cases")}
+    "experiments.mountain_car_results.cases_table": {"dataset": by("experiments.mountain_car_results.pooled_cases")}
     | {"by_cell": {}, "overall": {}},
     **{f"sweeps.names.{name}": {"name": "control"} for name in ("current", "former", "look_up")},
     "sweeps.sweep.Experiment": {"function": "control", "settings": lambda: sweep()[0].settings, "summary": "control"},
@@ -539,21 +546,6 @@ for name, runner in TABLE[
         }
 
 EXCEPTIONS["control.grids.control_grid_summary"] = {"arrays": by("control.grids.control_grid_runs")}
-EXCEPTIONS["experiments.kept.control_summary_in_blocks"] = {
-    "arrays": lambda: good(
-        "experiments.kept.control_runs", setting=good("control.setting.ControlSetting", episodes=20)
-    )
-}
-
-EXCEPTIONS["experiments.today.area_summary"] = {"arrays": by("experiments.today.method_runs")}
-for name in ("control_summary", "search_summary"):
-    EXCEPTIONS[f"experiments.today_control.{name}"] = {
-        "arrays": {
-            "returns": np.arange(16.0).reshape(2, 1, 8),
-            "diverged": np.zeros((2, 1), dtype=bool),
-        }
-    }
-
 # Inner steps on what their callers have checked and converted: called, but with nothing else than that.
 UNSPOILT = {
     f"gqlib.{name}"
@@ -573,14 +565,12 @@ UNSPOILT = {
 }
 LEFT_OUT = {
     "gqlib.cli.main": "has its own fuzz test, on lines of arguments",
+    "gqlib.sweeps.setting.later": "takes whatever a field may be by default",
     **{
         f"gqlib.{name}": "reads results of a whole search: tests/test_experiments_prediction.py"
         for name in (
             "evaluation.curves.curve_interval",
-            *(
-                f"experiments.figure3_rules.{rule}"
-                for rule in ("joined", "kindest", "score_report")
-            ),
+            *(f"experiments.figure3_rules.{rule}" for rule in ("joined", "kindest")),
         )
     },
     "gqlib.engine.environments.draw": "is for compiled code, whose arguments have types",
@@ -588,7 +578,6 @@ LEFT_OUT = {
         f"gqlib.engine.runs.{name}": "compiles, which takes longer than a case may; refusals: tests/test_engine.py"
         for name in ("run", "run_setting", "engine_runs")
     },
-    "gqlib.experiments.today_control.control_runs": "compiles, too: tests/test_today_control.py",
     "gqlib.edition.figures.new": "hands its arguments to matplotlib",
     "gqlib.edition.explore.to_javascript": "translates sympy expressions of this module",
     **{

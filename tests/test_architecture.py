@@ -334,7 +334,7 @@ def test_the_walk_of_a_table(tmp_path):
     part = text[text.index("**The walk of a table.**") : text.index("**Numbers.**")]
     stops = re.findall(r"^\| `([\w.]+)` \|", part, re.MULTILINE)
     tools = re.findall(r"`([\w.]+)`", part[part.index("Tools on the way") :])
-    assert len(stops) == 10
+    assert len(stops) == 9
     done = subprocess.run(
         [sys.executable, "-c", WALK, tmp_path], capture_output=True, text=True, check=True
     )

@@ -839,8 +839,10 @@ def test_tables_are_reported_beside_the_papers_and_the_second_is_pooled(
         assert (second, first) == (PAPER_TABLE_2, PAPER_TABLE_1)
         return f"cases of {result}"
 
-    monkeypatch.setattr("gqlib.experiments.reports.pooled_cases", lambda result: f"pooled {result}")
-    monkeypatch.setattr("gqlib.experiments.reports.cases_table", told)
+    monkeypatch.setattr(
+        "gqlib.experiments.mountain_car_results.pooled_cases", lambda result: f"pooled {result}"
+    )
+    monkeypatch.setattr("gqlib.experiments.mountain_car_results.cases_table", told)
     study: Any = dataclasses.replace(A_STUDY, report="test_cli:reported")
     assert cli._report("table1", study, "runs") == "cases of runs"
     assert cli._report("table2", study, "runs") == "cases of pooled runs"

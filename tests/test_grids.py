@@ -18,7 +18,6 @@ from gqlib.evaluation.grids import (
     significant,
 )
 from gqlib.evaluation.measures import mixture_value
-from gqlib.experiments.reports import grid_report
 from gqlib.sweeps.results import collect, load_results, recompute, save_results
 from gqlib.sweeps.setting import plain
 from gqlib.sweeps.store import Store, canonical_json
@@ -240,20 +239,6 @@ def test_a_setting_that_a_dataset_lacks_is_refused_whatever_the_dataset_is_calle
         ValueError, match=r"^setting is GridSetting\(.*; it should be one of those of the dataset"
     ):
         find(data, two)
-
-
-def test_a_report_says_so_where_some_run_diverged_in_every_cell():
-    dims, ones = ("setting", "sigma", "alpha", "eta"), np.ones((2, 1, 2, 1))
-    diverged = np.array([[[[0.1], [0.2]]], [[[0.1], [0.0]]]])
-    labels = {"domain": "boyan_chain", "options": "[]", "learner": "gq", "lam": 0.9}
-    data = xarray.Dataset({"mspbe": (dims, ones), "diverged": (dims, diverged)})
-    lines = grid_report(
-        data.assign_coords({name: ("setting", [value] * 2) for name, value in labels.items()})
-    )
-    assert [line.partition(": ")[2] for line in lines.splitlines()] == [
-        "in every cell of (1, 2, 1) some run diverged",
-        "smallest late MSPBE 1 at cell (0, 1, 0) of (1, 2, 1)",
-    ]
 
 
 def test_baselines_are_measured_where_they_aim():

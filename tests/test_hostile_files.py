@@ -20,7 +20,7 @@ from sweep_tasks import experiment
 from gqlib.cli import main
 from gqlib.control import ControlSetting
 from gqlib.control.gym import GymSetting
-from gqlib.experiments.mountain_car import control_grid, fixed_fields
+from gqlib.experiments.mountain_car import constant, control_grid
 from gqlib.sweeps import names
 from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect, load_results, recompute, save_results, verify_sample
@@ -55,7 +55,7 @@ def _nothing_was_called():
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory) -> xarray.Dataset:
-    settings = control_grid(fixed_fields(0.0, 1.0), episodes=(2,), max_steps=(50,))
+    settings = control_grid(constant(0.0, 1.0), episodes=(2,), max_steps=(50,))
     sweep = Experiment(
         "small", "Small", "control", settings, 2, 1, "1", runs_per_task=2, summary="control"
     )

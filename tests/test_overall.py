@@ -174,7 +174,7 @@ def test_scores_of_another_shape_or_not_finite_are_refused(function, scores):
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    from gqlib.experiments.mountain_car import control_grid, fixed_fields
+    from gqlib.experiments.mountain_car import constant, control_grid
     from gqlib.sweeps.results import collect
     from gqlib.sweeps.store import Store
     from gqlib.sweeps.sweep import Experiment, run_sweep
@@ -183,7 +183,7 @@ def stored(tmp_path_factory):
         name="small",
         title="small",
         function="control",
-        settings=control_grid(fixed_fields(0.0, 1.0), episodes=(3,), max_steps=(300,)),
+        settings=control_grid(constant(0.0, 1.0), episodes=(3,), max_steps=(300,)),
         runs=3,
         seed=1,
         version="1",

@@ -264,7 +264,7 @@ WALKS = {
     "a cell of Table 2": (
         "Table 2",
         "book/paper_index.md",
-        "gqlib.experiments.reports.cases_table",
+        "gqlib.experiments.mountain_car_results.cases_table",
     ),
     "the tile coder": ("the tile coder", "README.md", "gqlib.tiles3.tiles"),
     "the σ schedules": ("the σ schedules", "README.md", "gqlib.learners.sigma.Schedule"),

@@ -13,8 +13,7 @@ from sweep_tasks import experiment
 from gqlib.control.gym import GymSetting
 from gqlib.evaluation.grids import BLOCK
 from gqlib.experiments import REGISTRY, load_experiment
-from gqlib.experiments.kept import QUANTILES, with_scores
-from gqlib.experiments.reports import pooled_cases
+from gqlib.experiments.mountain_car_results import QUANTILES, pooled_cases, with_scores
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.results import collect, load_results, recompute, save_results, verify_sample
 from gqlib.sweeps.store import Store, read_file

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+import pytest
 
-from gqlib.sweeps.setting import Setting, as_python, plain
+from gqlib.sweeps.setting import (
+    CheckedSetting,
+    Count,
+    Fraction,
+    NonNegative,
+    Setting,
+    as_python,
+    later,
+    plain,
+)
 
 
 @dataclass(frozen=True)
 class Grown(Setting):
-    """A setting that got two fields after it had results; one of its later names is of a field that it lost again."""
+    """A setting that got two fields after it had results."""
 
-    LATER = ("ridge", "lost", "name")
     alpha: float = 0.1
-    ridge: float = 0.0
-    name: str = ""
+    ridge: float = later(0.0)
+    name: str = later("")
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,43 @@ def test_a_key_is_the_digest_of_the_fields_that_count() -> None:
     assert Grown(np.float64(0.25), 2.0).key == Grown(0.25, 2.0).key
 
 
-def test_a_setting_imports_nothing_as_a_rule_and_has_no_later_fields() -> None:
+def test_a_setting_imports_nothing_as_a_rule() -> None:
     assert Grown().imported == ()
-    assert Setting.LATER == ()
+
+
+@dataclass(frozen=True)
+class Declared(CheckedSetting):
+    """One field of each kind."""
+
+    share: Fraction = 0.5
+    size: NonNegative = 1.0
+    steps: Count = 1
+    word: Literal["a", "b"] = "a"
+    name: str = ""
+    maybe: Fraction | None = None
+    many: tuple[Count, ...] = (1,)
+    pairs: tuple[tuple[float, Fraction], ...] = ((1.0, 0.5),)
+
+
+@pytest.mark.parametrize(("field", "given", "kept"), [
+    ("share", 1, 1.0), ("size", np.float32(0.5), 0.5), ("steps", np.int64(3), 3), ("word", "b", "b"),
+    ("name", "x", "x"), ("maybe", None, None), ("maybe", 1, 1.0), ("many", [2, 3], (2, 3)), ("many", 4, (4,)),
+    ("many", np.array([2, 3]), (2, 3)), ("pairs", [[2, 0]], ((2.0, 0.0),)),
+])  # fmt: skip
+def test_a_declared_field_is_converted(field: str, given: Any, kept: Any) -> None:
+    found = getattr(Declared(**{field: given}), field)
+    assert found == kept
+    assert type(found) is type(kept)
+    json = Declared(**{field: given}).key
+    assert json == Declared(**{field: kept}).key
+
+
+@pytest.mark.parametrize(("field", "wrong", "told"), [
+    ("share", 1.1, r"\[0, 1\]"), ("share", "a", "a real number"), ("size", -0.1, ""), ("steps", 0, ""),
+    ("steps", 1.5, ""), ("word", "c", "one of 'a', 'b'"), ("name", 3, ""), ("maybe", 2.0, r"\[0, 1\]"),
+    ("many", (), "at least one"), ("many", (1, 0), ""), ("pairs", ((1.0, 0.5, 0.2),), "it should hold 2"),
+    ("pairs", ((1.0, 2.0),), r"\[0, 1\]"), ("pairs", (0.1, 0.2), "it should hold 2"),
+])  # fmt: skip
+def test_a_declared_field_is_refused_by_name(field: str, wrong: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{field} .*{told}"):
+        Declared(**{field: wrong})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,8 @@ from scipy.stats import t
 
 from gqlib.control import ControlSetting
 from gqlib.evaluation import PredictionSetting, curves, grids
-from gqlib.experiments import figure2, kept, reports
+from gqlib.experiments import figure2, figure3_rules
+from gqlib.experiments import mountain_car_results as car
 
 RNG = np.random.default_rng(0)
 STEPS = RNG.integers(3, 90, (7, 60)).astype(np.int16)
@@ -56,19 +58,19 @@ def check_sums(found: dict[str, Any]) -> None:
 
 
 def test_totals_of_control() -> None:
-    found = kept.control_totals(CAR)
+    found = car.control_totals(CAR)
     assert set(found) == TOTALS
     check_totals(found)
 
 
 def test_sums_of_control() -> None:
-    found = kept.control_summary(CAR)
+    found = car.control_summary(CAR)
     assert set(found) == TOTALS | {"checksum", "steps_sum", "steps_sum_of_squares"}
     check_sums(found)
 
 
 def test_the_spread_of_control() -> None:
-    found = kept.control_summary_with_spread(CAR)
+    found = car.control_summary_with_spread(CAR)
     more = {"steps_quantile", "steps_sum_of_cubes", "steps_sum_of_fourths"}
     assert set(found) == TOTALS | {"checksum", "steps_sum", "steps_sum_of_squares"} | more
     check_sums(found)
@@ -83,7 +85,7 @@ def test_the_spread_of_control() -> None:
 
 
 def test_blocks_of_control() -> None:
-    found = kept.control_summary_in_blocks(CAR)
+    found = car.control_summary_in_blocks(CAR)
     assert set(found) == TOTALS | {"block_sum", "block_sum_of_squares", "block_square_of_sum"}
     check_totals(found)
     blocks = [range(0, 20), range(20, 40), range(40, 60)]
@@ -97,15 +99,15 @@ def test_blocks_of_control() -> None:
     with pytest.raises(
         ValueError, match=r"^arrays has 59 episodes; there should be a multiple of 20$"
     ):
-        kept.control_summary_in_blocks(CAR | {"signed_steps": STEPS[:, :59]})
+        car.control_summary_in_blocks(CAR | {"signed_steps": STEPS[:, :59]})
 
 
 def test_small_numbers_do_not_overflow() -> None:
     """Steps are stored in 16 bits, and squares of 5,000 need more."""
     steps = np.full((2, 20), 5000, dtype=np.int16)
     arrays = {"signed_steps": steps, "diverged": DIVERGED[:2], "checksum": CHECKSUM[:2]}
-    assert kept.control_summary_with_spread(arrays)["steps_sum_of_fourths"][1][0] == 2 * 5000**4
-    assert kept.control_summary_in_blocks(arrays)["block_square_of_sum"][1].tolist() == [
+    assert car.control_summary_with_spread(arrays)["steps_sum_of_fourths"][1][0] == 2 * 5000**4
+    assert car.control_summary_in_blocks(arrays)["block_square_of_sum"][1].tolist() == [
         20 * 10_000**2
     ]
 
@@ -125,9 +127,9 @@ def test_steps_are_stored_in_as_few_bits_as_the_limit_needs(
         asked.append((given, options))
         return made
 
-    monkeypatch.setattr("gqlib.control.run_control", run_control)
+    monkeypatch.setattr(car, "run_control", run_control)
     setting = ControlSetting(max_steps=limit)
-    found = kept.control_runs(setting, 2, 5, first_run=3)
+    found = car.control_runs(setting, 2, 5, first_run=3)
     assert asked == [((setting, 2, 5), {"first_run": 3})]
     assert list(found) == ["signed_steps", "diverged", "checksum"]
     assert found["signed_steps"].dtype == kind
@@ -145,7 +147,7 @@ def labelled(summary: dict[str, Any], episodes: int) -> xarray.Dataset:
 
 def test_scores_are_means_and_variances_over_runs() -> None:
     steps = np.abs(STEPS.astype(float))
-    scored = kept.with_scores(labelled(kept.control_summary_with_spread(CAR), 60))
+    scored = car.with_scores(labelled(car.control_summary_with_spread(CAR), 60))
     np.testing.assert_allclose(scored["score"].values[0], steps.mean(axis=1))
     np.testing.assert_allclose(scored["score_last"].values[0], steps[:, -50:].mean(axis=1))
     np.testing.assert_allclose(scored["mean"].values[0], steps.mean(axis=0))
@@ -157,7 +159,7 @@ def test_scores_are_means_and_variances_over_runs() -> None:
 
 def test_scores_of_blocks_are_averages_over_their_episodes() -> None:
     steps = np.abs(STEPS.astype(float))
-    scored = kept.with_scores(labelled(kept.control_summary_in_blocks(CAR), 60))
+    scored = car.with_scores(labelled(car.control_summary_in_blocks(CAR), 60))
     np.testing.assert_allclose(
         scored["mean"].values[0], steps.mean(axis=0).reshape(3, 20).mean(axis=1)
     )
@@ -167,10 +169,10 @@ def test_scores_of_blocks_are_averages_over_their_episodes() -> None:
 
 
 def test_scores_without_sums_of_short_and_single_runs() -> None:
-    scored = kept.with_scores(labelled(kept.control_totals(CAR), 60))
+    scored = car.with_scores(labelled(car.control_totals(CAR), 60))
     assert set(scored.data_vars) == TOTALS | {"score", "score_last"}
     few = {"signed_steps": STEPS[:1, :20], "diverged": DIVERGED[:1], "checksum": CHECKSUM[:1]}
-    alone = kept.with_scores(labelled(kept.control_summary(few), 20))
+    alone = car.with_scores(labelled(car.control_summary(few), 20))
     assert alone["score_last"].values.tolist() == alone["score"].values.tolist()
     assert "mean" in alone
     assert "variance" not in alone  # of one run there is none
@@ -346,122 +348,66 @@ def test_the_size_of_two_weights() -> None:
     )
     assert found["size"][1][1, 2, 3] == max(abs(theta[1, 2, 3, 0]), abs(theta[1, 2, 3, 1]))
     np.testing.assert_array_equal(found["diverged"][1], diverged)
-    for wrong in ({"theta": theta[0]}, {"diverged": diverged[0]}, {"diverged": diverged[:1]}):
-        with pytest.raises(ValueError, match=r"^arrays "):
-            figure2.two_state_summary({"theta": theta, "diverged": diverged} | wrong)
 
 
-def test_runs_of_two_states_have_their_own_streams_and_checkpoints() -> None:
-    setting = figure2.TwoStateSetting((0.0, 1.0), steps=40)
-    both, second = (
-        figure2.two_state_runs(setting, n, 3, first_run=first) for n, first in ((2, 0), (1, 1))
-    )
-    assert list(both) == ["theta", "diverged"]
-    assert both["theta"].shape[0] == 2
-    assert both["theta"].shape[2:] == (2, 2)
-    assert both["diverged"].shape == (2, 2)
-    np.testing.assert_array_equal(both["theta"][1], second["theta"][0])
-    assert (both["theta"][0] != both["theta"][1]).any()
-    for name, options in (
-        ("runs", {"runs": 0}),
-        ("seed", {"seed": -1}),
-        ("first_run", {"first_run": -1}),
-    ):
-        with pytest.raises(ValueError, match=rf"^{name} is "):
-            figure2.two_state_runs(setting, **({"runs": 1, "seed": 0, "first_run": 0} | options))
-
-
-# Cases
-
-
-def test_a_cell_has_its_settings_in_the_order_of_sigma() -> None:
-    coords = {
-        "sigma": ("setting", [0.0, 1.0, 0.5]), "target": ("setting", ["greedy"] * 3),
-        "alpha": ("setting", [0.1] * 3), "p": ("setting", [512] * 3),
-    }  # fmt: skip
-    data = xarray.Dataset(
-        {"steps_total": (("setting", "run"), [[20, 22], [10, 12], [30, 32]])}, coords
-    )
-    with pytest.raises(
-        ValueError, match=r"^settings of a cell should be in the order of sigma, from 0 to 1$"
-    ):
-        reports.cell_cases(data, "greedy", 0.1, 512)
-    ordered = data.isel(setting=[0, 2, 1])
-    found = reports.cell_cases(ordered, "greedy", 0.1, 512)
-    assert (found.dtype, found.tolist()) == (np.int64, [0, 0, 1])  # worse than both ends
-
-
-# Reports
+# Tables and reports
 
 
 def named(dataset: xarray.Dataset, **labels: list[Any]) -> xarray.Dataset:
     return dataset.assign_coords({name: ("setting", values) for name, values in labels.items()})
 
 
-def test_a_report_of_control_has_a_line_for_each_group() -> None:
+def test_a_report_of_control_groups_by_what_varies_and_finds_the_best_and_the_worst() -> None:
     """Four settings, two runs of ten episodes: α divides them, the target is the same in all and does not."""
     runs = {"steps_total": [[90, 110], [300, 500], [70, 90], [20, 40]], "steps_last": [[0, 0]] * 4,
             "capped": [[1, 2], [3, 4], [0, 0], [0, 1]],
             "diverged": [[False, True], [True, True], [False] * 2, [False] * 2]}  # fmt: skip
     data = xarray.Dataset({name: (("setting", "run"), values) for name, values in runs.items()})
     data = named(data, sigma=[0.0, 0.5, 0.0, 1.0], episodes=[10] * 4, target=["greedy"] * 4)
-    assert reports.control_report(data) == (
-        f"{'all':>34}: steps per episode     3.0 (sigma 1.00) to    40.0 (sigma 0.50), 13.8% of episodes cut off, "
-        "3 of 8 runs diverged"
-    )
-    assert reports.control_report(
-        named(data, alpha=[0.1, 0.1, 0.2, 0.2], p=[512, 512, 64, 64])
-    ).splitlines() == [
-        f"{'0.1, 512':>34}: steps per episode    10.0 (sigma 0.00) to    40.0 (sigma 0.50), 25.0% of episodes cut off, "
-        "3 of 4 runs diverged",
-        f"{'0.2, 64':>34}: steps per episode     3.0 (sigma 1.00) to     8.0 (sigma 0.00),  2.5% of episodes cut off, "
-        "0 of 4 runs diverged",
-    ]
+    for labels, wanted in (
+        ({}, [("all", 3.0, 1.0, 40.0, 0.5, 13.8, 3, 8)]),
+        (
+            {"alpha": [0.1, 0.1, 0.2, 0.2], "p": [512, 512, 64, 64]},
+            [("0.1, 512", 10, 0, 40, 0.5, 25.0, 3, 4), ("0.2, 64", 3, 1, 8, 0, 2.5, 0, 4)],
+        ),
+    ):
+        for line, (label, *numbers) in zip(
+            car.control_report(named(data, **labels)).splitlines(), wanted, strict=True
+        ):
+            name, _, told = line.partition(": ")
+            assert name.strip() == label
+            assert [float(one) for one in re.findall(r"[\d.]+", told)] == numbers
 
 
 def test_a_report_of_two_states_compares_the_first_with_the_last() -> None:
     first, middle = [1.0, 4.0], [9.0, 9.0]
     size = [[[first, middle, last] for last in ([2.0, 3.0], [3.0, 3.0], [0.0, 9.0])],
             [[[1.0, 1.0], [0.0, 0.0], [1.0, 2.0]]] * 3]  # fmt: skip
-    data = xarray.Dataset(
-        {
-            "size": (("setting", "run", "checkpoint", "sigma"), size),
-            "diverged": (("setting", "run", "sigma"), [[[True, True]] * 3, [[False, True]] * 3]),
-        }
+    stopped = [[[True, True]] * 3, [[False, True]] * 3]
+    data = xarray.Dataset({"size": (("setting", "run", "checkpoint", "sigma"), size),
+                           "diverged": (("setting", "run", "sigma"), stopped)})  # fmt: skip
+    told = figure2.two_state_report(
+        named(data, reading=["terminal", "continuing"], alpha=[0.01, 0.5])
     )
-    data = named(data, reading=["terminal", "continuing"], alpha=[0.01, 0.5])
-    assert reports.two_state_report(data).splitlines() == [
-        "    terminal, alpha 0.01: median |theta| grew for 1 of 2 sigma, 6 of 6 runs stopped",
-        "  continuing, alpha 0.5: median |theta| grew for 1 of 2 sigma, 3 of 6 runs stopped",
-    ]
+    for line, numbers in zip(told.splitlines(), ([1, 2, 6, 6], [1, 2, 3, 6]), strict=True):
+        assert [int(one) for one in re.findall(r" (\d+)\b(?!\.)", line)] == numbers
 
 
-PLACES = {
-    "domain": ["boyan_chain", "baird_star"],
-    "options": ["[]", "[1]"],
-    "learner": ["gq", "tdc"],
-}
-
-
-def test_reports_of_curves_and_of_grids_name_the_setting_and_count_what_diverged() -> None:
-    late = [[1.0, 2.0, np.inf, 8.0], [np.inf, np.inf, np.inf, 1.0]]
-    data = named(
-        xarray.Dataset({"mspbe_late": (("setting", "run"), late)}), sigma=[0.25, 1.0], **PLACES
+def test_a_report_of_late_errors_finds_the_smallest_mean_where_no_run_diverged() -> None:
+    place = {"domain": ["boyan_chain", "baird_star"], "learner": ["gq", "tdc"]}
+    late = [[1.0, 2.0, 6.0, 7.0], [np.inf, 1.0, 1.0, 1.0]]
+    curve = named(xarray.Dataset({"mspbe_late": (("setting", "run"), late)}), **place)
+    told = figure3_rules.late_report(curve).splitlines()
+    assert told[0].startswith("boyan_chain gq: smallest mean late MSPBE 4 at cell ()")
+    assert told[0].endswith("diverged in 0 of 1 cells")
+    assert told[1].endswith("none, runs diverged in 1 of 1 cells")
+    mspbe = np.array([[4.0, np.inf, 3.0, 2.0], [np.inf] * 4]).reshape(2, 1, 2, 2)
+    grid = xarray.Dataset({"mspbe": (("setting", "sigma", "alpha", "eta"), mspbe)})
+    told = figure3_rules.late_report(named(grid, lam=[0.9, 0.0], **place)).splitlines()
+    assert (
+        "gq 0.9: smallest mean late MSPBE 2 at cell (0, 1, 1), runs diverged in 1 of 4" in told[0]
     )
-    assert reports.curve_report(data).splitlines() == [
-        "boyan_chain [] gq sigma 0.25: median late MSPBE 5, 1 of 4 runs diverged",
-        "baird_star [1] tdc sigma 1: median late MSPBE inf, 3 of 4 runs diverged",
-    ]
-    dims, lost = ("setting", "sigma", "alpha", "eta"), np.zeros((2, 1, 2, 2))
-    lost[0, 0, 0, 1], lost[1] = 1.0, 2.0
-    mspbe = np.array([4.0, 0.5, 3.0, 2.0] * 2).reshape(2, 1, 2, 2)
-    data = named(
-        xarray.Dataset({"mspbe": (dims, mspbe), "diverged": (dims, lost)}), lam=[0.9, 0.0], **PLACES
-    )
-    assert reports.grid_report(data).splitlines() == [
-        "boyan_chain [] gq lam 0.9: smallest late MSPBE 2 at cell (0, 1, 1) of (1, 2, 2)",
-        "baird_star [1] tdc lam 0: in every cell of (1, 2, 2) some run diverged",
-    ]
+    assert told[1].endswith("in 4 of 4 cells")
 
 
 def test_cases_are_pooled_over_cells_and_set_beside_the_papers() -> None:
@@ -475,7 +421,7 @@ def test_cases_are_pooled_over_cells_and_set_beside_the_papers() -> None:
     target, alpha, p, sigma, total = (list(column) for column in zip(*rows, strict=True))
     data = named(xarray.Dataset({"steps_total": (("setting", "run"), np.array(total)[:, None])}),
                  target=target, alpha=alpha, p=p, sigma=sigma).assign_attrs(seed=3)  # fmt: skip
-    table = reports.pooled_cases(data)
+    table = car.pooled_cases(data)
     assert table["count"].dims == ("target", "alpha", "p", "case")
     assert (table.attrs, table["case"].values.tolist()) == ({"seed": 3}, ["I", "II", "III"])
     count = table["count"].sel
@@ -483,26 +429,11 @@ def test_cases_are_pooled_over_cells_and_set_beside_the_papers() -> None:
     assert count(target="greedy", alpha=0.001, p=512).values.tolist() == [0, 2, 2]
     assert count(target="greedy", alpha=0.01, p=64).values.tolist() == [1, 0, 3]
     assert count(target="soft", alpha=0.01, p=512).values.tolist() == [0, 3, 1]
-    assert reports.pooled_report(table).splitlines() == [
-        "         greedy: case I 50.0%, case II 18.8%, case III 31.2%",
-        "           soft: case I 0.0%, case II 37.5%, case III 62.5%",
-    ]
+    shares = [float(one) for one in re.findall(r"([\d.]+)%", car.pooled_report(table))]
+    assert shares == [50.0, 18.8, 31.2, 0.0, 37.5, 62.5]
     paper = {(0.001, 512): {"I": 1.0, "II": 2.0, "III": 97.0}}
-    assert reports.cases_table(table, paper, {"I": 69.8, "II": 14.1, "III": 16.1}).splitlines() == [
-        "Values of sigma inside (0, 1) with fewer steps than both ends (I), one of them (II), neither (III), "
-        "of 4, in %",
-        "                the paper                 greedy                    soft",
-        "  alpha     p      I      II     III         I      II     III         I      II     III",
-        "  0.001    64     nan     nan     nan      75.0    25.0     0.0       0.0     0.0   100.0",
-        "  0.001   512     1.0     2.0    97.0       0.0    50.0    50.0       0.0    25.0    75.0",
-        "   0.01    64     nan     nan     nan      25.0     0.0    75.0       0.0    50.0    50.0",
-        "   0.01   512     nan     nan     nan     100.0     0.0     0.0       0.0    75.0    25.0",
-        "          all    69.8    14.1    16.1      50.0    18.8    31.2       0.0    37.5    62.5",
+    lines = car.cases_table(table, paper, {"I": 69.8, "II": 14.1, "III": 16.1}).splitlines()
+    assert [[float(one) for one in line.split()[-9:]] for line in lines[4:5] + lines[7:]] == [
+        [1.0, 2.0, 97.0, 0.0, 50.0, 50.0, 0.0, 25.0, 75.0],
+        [69.8, 14.1, 16.1, 50.0, 18.8, 31.2, 0.0, 37.5, 62.5],
     ]
-    for by_cell, overall, name in (
-        (3, {}, "by_cell"),
-        ({(0.1, 2): 3}, {}, "by_cell"),
-        ({}, 3, "overall"),
-    ):
-        with pytest.raises(ValueError, match=rf"^{name} is 3"):
-            reports.cases_table(table, by_cell, overall)

@@ -18,7 +18,6 @@ from gqlib.experiments.today import (
     DRAWN,
     ETAS,
     FIGURE1,
-    PROBLEMS,
     SCRIPT_AREAS,
     SEARCH_RUNS,
     SEED,
@@ -125,13 +124,6 @@ class TestMaps:
             if len(below):
                 assert not stable[row][below[-1]] or star[row] < 2 * ETAS[below[-1]]
 
-    @pytest.mark.parametrize("name", PROBLEMS)
-    def test_every_problem_is_covered_and_has_values(self, name):
-        task = problem(name)
-        assert np.isfinite(task.truth).all()
-        assert task.on == ("pairs" if name.endswith("pairs") else "states")
-        assert (task.rho[task.xi > 0.0] >= 0.0).all()
-
     def test_the_error_after_some_steps_is_that_of_runs(self):
         """On the walk with a table, 400 runs: the first-order prediction holds to a tenth at a small step."""
         task, method = problem("walk, tabular"), METHODS["TDC(λ)"]
@@ -180,16 +172,6 @@ def test_the_published_tiers_of_collision_come_out_of_the_map():
     last = ("Tree Backup(λ)", "Retrace(λ)", "ABTD(ζ)", "V-trace(λ)")
     assert best["ETD(λ)"] < min(best[name] for name in middle)
     assert max(best[name] for name in middle) < min(best[name] for name in last)
-
-
-def test_settings_refuse_what_they_do_not_know():
-    with pytest.raises(ValueError, match="problem"):
-        MapSetting("nowhere", "TD(λ)", 0.0)
-    with pytest.raises(ValueError, match="method"):
-        RunSetting("star", "SARSA", 0.0, (0.1,), 10, 5)
-    with pytest.raises(ValueError, match="alphas is empty"):
-        RunSetting("star", "TD(λ)", 0.0, (), 10, 5)
-    assert method_of("GQ(½, λ) textbook", 1.0).sigma == 1.0
 
 
 def test_runs_do_not_depend_on_how_they_are_cut():
@@ -383,41 +365,6 @@ class TestSettings:
         assert run.key == RunSetting("star", "TD(λ)", 1.0, [1.0], 100, 10).key
         assert MapSetting("star", "TD(λ)", 0.5).sigma is None
 
-    @pytest.mark.parametrize(("fields", "told"), [
-        ({"problem": "nowhere"}, r"^problem is 'nowhere'; it should be one of 'two-state', .*'Collision, drawn'$"),
-        ({"method": "SARSA"}, r"^method is 'SARSA'; it should be one of "),
-        ({"lam": -0.1}, r"^lam is -0\.1"),
-        ({"lam": 1.1}, r"^lam is 1\.1"),
-        ({"alphas": (0.1, -0.1)}, r"^alphas is -0\.1"),
-        ({"alphas": ()}, r"^alphas is empty; it should hold at least one number$"),
-        ({"steps": 0}, r"^steps is 0"),
-        ({"every": 0}, r"^every is 0"),
-        ({"every": 11}, r"^every is 11; .*10"),
-    ])  # fmt: skip
-    def test_a_run_is_refused_by_name_and_range(self, fields, told):
-        given = {
-            "problem": "star",
-            "method": "TD(λ)",
-            "lam": 0.0,
-            "alphas": (0.1,),
-            "steps": 10,
-            "every": 5,
-        }
-        with pytest.raises(ValueError, match=told):
-            RunSetting(**given | fields)
-
-    @pytest.mark.parametrize(("fields", "told"), [
-        ({"problem": DRAWN}, r"^problem is 'Collision, drawn'; it should be one of 'two-state', .*'Boyan, script'$"),
-        ({"method": "SARSA"}, r"^method is 'SARSA'; it should be one of "),
-        ({"lam": -0.1}, r"^lam is -0\.1"),
-        ({"lam": 1.1}, r"^lam is 1\.1"),
-        ({"sigma": -0.1}, r"^sigma is -0\.1"),
-        ({"sigma": 1.1}, r"^sigma is 1\.1"),
-    ])  # fmt: skip
-    def test_a_point_of_a_map_is_refused_by_name_and_range(self, fields, told):
-        with pytest.raises(ValueError, match=told):
-            MapSetting(**{"problem": "star", "method": "TD(λ)", "lam": 0.0} | fields)
-
 
 def test_areas_are_means_over_what_was_kept_before_the_end():
     """Five steps of TD(0) on the script's chain, two step sizes, both measures and the script's own, by hand."""
@@ -490,13 +437,6 @@ class TestKept:
         assert kept["eta"][0] == ("eta",)
         assert kept["eta"][1].tolist() == list(ETAS)
         assert set(kept) == {*arrays, "eta"}
-        for name, values in arrays.items():
-            with pytest.raises(
-                ValueError, match=rf"^arrays has {name} .*with {values.ndim} axes, runs first$"
-            ):
-                today.map_summary(arrays | {name: values[..., None]})
-            with pytest.raises(ValueError, match=rf"^arrays .*\b{name}\b"):
-                today.map_summary({other: kept for other, kept in arrays.items() if other != name})
 
     def test_runs_keep_their_areas(self):
         names = ("rmspbe", "rmsve", "script")
@@ -518,9 +458,6 @@ class TestKept:
             areas["rmsve"][1], np.array([[2.235, 2.0, 3.0]], dtype=np.float32)
         )
         assert areas["diverged"][1].tolist() == [[False, True, False]]
-        for name, values in arrays.items():
-            with pytest.raises(ValueError, match=rf"^arrays has {name} .*with 2 axes, runs first$"):
-                today.method_summary(arrays | {name: values[0]})
 
 
 def test_a_method_keeps_all_but_its_sigma():
@@ -530,8 +467,6 @@ def test_a_method_keeps_all_but_its_sigma():
         assert getattr(changed, field) == (0.25 if field == "sigma" else getattr(found, field)), (
             field
         )
-    with pytest.raises(ValueError, match=r"^name is 'SARSA'; it should be one of "):
-        method_of("SARSA")
 
 
 def test_a_point_of_a_map_says_what_each_part_says():
@@ -554,7 +489,3 @@ def test_a_point_of_a_map_says_what_each_part_says():
         assert plain[name].tolist() == [[getattr(given, name)] * len(ETAS)]
     squares = map_point(MapSetting("walk, tabular", "LSTD(λ)", 0.4), 1, 0, first_run=0)
     assert np.isnan(squares["best"]).all()
-    for wrong, told in ((lambda: map_point(3, 1, 0, first_run=0), r"^setting is 3; "),
-                        (lambda: method_runs(3, 1, 0, first_run=0), r"^setting is 3; ")):  # fmt: skip
-        with pytest.raises(ValueError, match=told):
-            wrong()

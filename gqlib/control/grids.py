@@ -17,14 +17,14 @@ from gqlib import _validate as check
 from gqlib.control.run import run_control
 from gqlib.control.setting import ControlSetting, Memory, Method, TargetPolicy
 from gqlib.sweeps.results import Labelled
-from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.setting import CheckedSetting, Count, Fraction, NonNegative
 from gqlib.sweeps.store import Arrays
 
 __all__ = ["ControlGrid", "control_grid_runs", "control_grid_summary"]
 
 
 @dataclass(frozen=True)
-class ControlGrid(Setting):
+class ControlGrid(CheckedSetting):
     """`ControlSetting` for every α of `alphas` and η of `etas`, η varying fastest.
 
     Parameters
@@ -40,49 +40,27 @@ class ControlGrid(Setting):
     [(0.001, 1.0), (0.001, 0.5), (0.002, 1.0), (0.002, 0.5)]
     """
 
-    alphas: tuple[float, ...]
-    etas: tuple[float, ...]
+    alphas: tuple[NonNegative, ...]
+    etas: tuple[NonNegative, ...]
     method: Method = "gradient"
     target: TargetPolicy = "greedy"
-    p: int = 1024
+    p: Count = 1024
     memory: Memory = "int"
-    sigma: float = 0.5
-    sigma_noise: float = 0.0
-    episodes: int = 400
-    max_steps: int = 5000
+    sigma: Fraction = 0.5
+    sigma_noise: NonNegative = 0.0
+    episodes: Count = 400
+    max_steps: Count = 5000
 
     def __post_init__(self) -> None:
-        for name in ("alphas", "etas"):
-            object.__setattr__(
-                self, name, tuple(check.array(name, getattr(self, name), (None,)).tolist())
-            )
-        first = next(self.cells())
-        for name in (
-            "method",
-            "target",
-            "p",
-            "memory",
-            "sigma",
-            "sigma_noise",
-            "episodes",
-            "max_steps",
-        ):
-            object.__setattr__(self, name, getattr(first, name))
+        super().__post_init__()
+        next(self.cells())  # refuses what no cell could be
 
     def cells(self) -> Iterator[ControlSetting]:
         """The settings of the row, in the order of its results."""
+        shared = vars(self).keys() & ControlSetting.__dataclass_fields__.keys()
         for alpha, eta in product(self.alphas, self.etas):
             yield ControlSetting(
-                alpha=alpha,
-                eta=eta,
-                method=self.method,
-                target=self.target,
-                p=self.p,
-                memory=self.memory,
-                sigma=self.sigma,
-                sigma_noise=self.sigma_noise,
-                episodes=self.episodes,
-                max_steps=self.max_steps,
+                alpha=alpha, eta=eta, **{name: getattr(self, name) for name in shared}
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib.learners.sigma import SigmaFields
 from gqlib.seeds import THETA, generator
-from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.setting import Setting, later
 
 __all__ = ["ControlSetting", "first_weights"]
 
@@ -84,8 +84,6 @@ class ControlSetting(SigmaFields, Setting):
     True
     """
 
-    LATER: ClassVar[tuple[str, ...]] = ("ties", "start", "theta0", "theta0_noise")
-
     lam: float = 0.99
     gamma: float = 0.99
     alpha: float = 0.001
@@ -99,10 +97,10 @@ class ControlSetting(SigmaFields, Setting):
     episodes: int = 400
     v: VTime = "same-step"
     method: Method = "gradient"
-    ties: Ties = "first"
-    start: Start = "valley"
-    theta0: float = 0.0
-    theta0_noise: float = 0.0
+    ties: Ties = later("first")
+    start: Start = later("valley")
+    theta0: float = later(0.0)
+    theta0_noise: float = later(0.0)
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {

@@ -18,7 +18,7 @@ import numpy as np
 
 from gqlib import _validate as check
 from gqlib.edition import figures
-from gqlib.experiments.kept import with_scores
+from gqlib.experiments.mountain_car_results import with_scores
 
 if TYPE_CHECKING:
     import xarray

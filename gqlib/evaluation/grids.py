@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,7 @@ from gqlib.evaluation.run import measured_problem, prepare, truth_of
 from gqlib.evaluation.setting import LEARNERS, LearnerName, PredictionSetting
 from gqlib.learners.sigma import DRAWN, LARGEST_RAMP, Drawn
 from gqlib.sweeps.results import Labelled
-from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.setting import Setting, later
 from gqlib.sweeps.store import Arrays
 
 if TYPE_CHECKING:
@@ -80,7 +80,6 @@ class GridSetting(Setting):
     (False, True)
     """
 
-    LATER: ClassVar[tuple[str, ...]] = ("ramp_to",)
     domain: str
     sigmas: tuple[float, ...]
     alphas: tuple[float, ...]
@@ -92,7 +91,7 @@ class GridSetting(Setting):
     drawn: Drawn = "step"
     steps: int = 1000
     kept: int = 20
-    ramp_to: float | None = None
+    ramp_to: float | None = later(None)
 
     def __post_init__(self) -> None:
         for name in ("sigmas", "alphas", "etas"):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from gqlib import _validate as check
 from gqlib.domains import baird_star, boyan_chain, cart_pole
 from gqlib.domains.base import Domain
 from gqlib.learners.sigma import LARGEST_RAMP, SigmaFields
-from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.setting import Setting, later
 
 if TYPE_CHECKING:
     from gqlib.fast.own import Learner
@@ -73,7 +73,6 @@ class PredictionSetting(SigmaFields, Setting):
     ('gq', False, True)
     """
 
-    LATER: ClassVar[tuple[str, ...]] = ("kappa",)
     domain: str | Domain
     options: Options = ()
     learner: LearnerName | str | Learner = "gq"
@@ -83,7 +82,7 @@ class PredictionSetting(SigmaFields, Setting):
     eta: float = 1.0
     steps: int = 1000
     kept: int = 50
-    kappa: float = 1.0
+    kappa: float = later(1.0)
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):

@@ -1,17 +1,15 @@
 """The experiments of the paper as data, by name: which settings, how many runs, which seed.
 
-``figure2``       semi-gradient Q(σ, λ) on the two-state counterexample
-``figure3``       policy evaluation: the protocol, the search for step sizes, the settings shown
-``figure3_rules`` what the search for its step sizes chose, by rules
-``mountain_car``  Figures 4 and 5, Tables 1 and 2, the sensitivity study
-``coders``        the same with tiles that are drawn for each run, by two coders
-``tuning``        every method on the car at step sizes of its own: the search, and what it chose
-``retuning``      the search once more, with tiles that are drawn for each run: the first rows
-``family``        the same for every σ and rival, in two stages, and what it chose
-``today``         what is used today: exact maps, Figure 1 of the TDRC paper, Collision in runs
-``today_control`` the same in control: the search for step sizes, and what it chose
-``kept``          what results keep of the car's runs, and the measures that follow
-``reports``       a few lines of text about a result, and the cases of the tables
+``figure2``               semi-gradient Q(σ, λ) on the two-state counterexample
+``figure3``               policy evaluation: the protocol, the search, the settings shown
+``figure3_rules``         what the search for its step sizes chose, by rules
+``mountain_car``          Figures 4 and 5, Tables 1 and 2, the sensitivity study, two more coders
+``mountain_car_results``  what results keep of the car's runs, measures, tables, reports
+``search``                the one rule of every search for step sizes
+``search_one_hash``       every method on the car at step sizes of its own: rows, grids, choices
+``search_drawn_tiles``    the same with tiles that are drawn for each run, in two stages
+``today``                 what is used today: exact maps, Figure 1 of the TDRC paper, Collision
+``today_control``         the same in control: the search for step sizes, and what it chose
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-r"""Figure 2: semi-gradient Q(σ, λ) on the counterexample of Figure 1, in every reading. The update is Eq. (10).
+r"""Figure 2: semi-gradient Q(σ, λ) on the counterexample of Figure 1, in every reading (Eq. (10)).
 
-σ goes from 0 to 1 in steps of 0.01. "Step-size 0.01" in the figure's text may be that increment or α, so a tenth of it
-and ten times it are tried too. Run i has its own trajectory, the same for all settings; every σ learns on it. A run is
-stopped, and counted, when a weight exceeds `BOUND`.
+σ goes from 0 to 1 in steps of 0.01. "Step-size 0.01" in the figure's text may be that increment or
+α, so a tenth of it and ten times it are tried too. Run i has its own trajectory, the same for all
+settings; every σ learns on it. A run is stopped, and counted, when a weight exceeds `BOUND`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,38 +18,29 @@ from gqlib.domains import two_state
 from gqlib.domains.two_state import ENDINGS, Ending
 from gqlib.learners.ensemble import semi_gradient_ensemble
 from gqlib.sweeps.results import Labelled
-from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.setting import CheckedSetting, Count, Fraction, NonNegative
 from gqlib.sweeps.store import Arrays
 from gqlib.sweeps.sweep import Experiment
 
-__all__ = [
-    "ALPHAS",
-    "BOUND",
-    "RUNS",
-    "SEED",
-    "SIGMAS",
-    "TwoStateSetting",
-    "fig2",
-    "two_state_runs",
-    "two_state_summary",
-]
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["TwoStateSetting", "fig2", "two_state_runs"]
 
 SIGMAS = tuple(k / 100 for k in range(101))
 ALPHAS = (0.001, 0.01, 0.1)
-RUNS = 30
-SEED = 2019  # the year of the paper
 BOUND = 1e8
 CHECKPOINTS = 50  # parts of a run after which the weights are kept
 
 
 @dataclass(frozen=True)
-class TwoStateSetting(Setting):
+class TwoStateSetting(CheckedSetting):
     """Semi-gradient Q(σ, λ) on the two-state counterexample, as in Figure 2.
 
     Parameters
     ----------
-    sigmas : tuple of float, or float
-        Every σ that learns on the trajectory of a run.
+    sigmas : tuple of float
+        Every σ that learns on the trajectory of a run; a single one will do.
     lam, gamma, alpha : float
         As in Eq. (10).
     reading : {"continuing", "bootstrap", "terminal"}
@@ -62,27 +54,12 @@ class TwoStateSetting(Setting):
     True
     """
 
-    sigmas: tuple[float, ...] | float
-    lam: float = 0.99
-    gamma: float = 0.99
-    alpha: float = 0.01
+    sigmas: tuple[Fraction, ...]
+    lam: Fraction = 0.99
+    gamma: Fraction = 0.99
+    alpha: NonNegative = 0.01
     reading: Ending = "continuing"
-    steps: int = 1000
-
-    def __post_init__(self) -> None:
-        """Check the values."""
-        given = self.sigmas if isinstance(self.sigmas, list | tuple) else (self.sigmas,)
-        sigmas = tuple(check.scalar("sigmas", sigma, low=0.0, high=1.0) for sigma in given)
-        if not sigmas:
-            raise ValueError("sigmas is empty; it should hold at least one number")
-        object.__setattr__(self, "sigmas", sigmas)
-        for name in ("lam", "gamma"):
-            object.__setattr__(
-                self, name, check.scalar(name, getattr(self, name), low=0.0, high=1.0)
-            )
-        object.__setattr__(self, "alpha", check.scalar("alpha", self.alpha, low=0.0))
-        object.__setattr__(self, "steps", check.integer("steps", self.steps, low=1))
-        check.choice("reading", self.reading, ENDINGS)
+    steps: Count = 1000
 
 
 def two_state_runs(setting: TwoStateSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
@@ -91,7 +68,8 @@ def two_state_runs(setting: TwoStateSetting, runs: int, seed: int, *, first_run:
     Returns
     -------
     dict
-        ``theta`` (runs, kept, σ, 2), the weights at equally spaced steps from the start; ``diverged`` (runs, σ).
+        ``theta`` (runs, kept, σ, 2), the weights at equally spaced steps from the start;
+        ``diverged`` (runs, σ).
 
     Examples
     --------
@@ -121,7 +99,7 @@ def two_state_runs(setting: TwoStateSetting, runs: int, seed: int, *, first_run:
 
 
 def two_state_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """Keep what the figure shows: the size of the weights, |θ|_∞, for each run, and which runs were stopped.
+    """Keep the size of the weights, |θ|_∞, for each run, and which runs were stopped.
 
     Examples
     --------
@@ -129,11 +107,24 @@ def two_state_summary(arrays: Arrays) -> dict[str, Labelled]:
     >>> two_state_summary(arrays)["size"][1][:, -1].tolist()  # nothing is learnt: θ stays (2, 0)
     [[2.0], [2.0]]
     """
-    check.runs("arrays", arrays, theta=4, diverged=2)
     return {
         "size": (("run", "checkpoint", "sigma"), np.abs(arrays["theta"]).max(axis=3)),
         "diverged": (("run", "sigma"), arrays["diverged"]),
     }
+
+
+def two_state_report(dataset: xarray.Dataset) -> str:
+    """For how many σ the weights grew, by reading and step size, and how many runs were stopped."""
+    size, lines = np.median(dataset["size"].values, axis=1), []
+    for reading, alpha, sizes, stopped in zip(
+        dataset["reading"].values, dataset["alpha"].values, size, dataset["diverged"], strict=True
+    ):
+        grew = int((sizes[-1] > sizes[0]).sum())
+        lines.append(
+            f"{reading:>12}, alpha {alpha:g}: median |theta| grew for {grew} of {sizes.shape[1]} "
+            f"sigma, {int(stopped.sum())} of {stopped.size} runs stopped"
+        )
+    return "\n".join(lines)
 
 
 def fig2() -> Experiment:
@@ -153,10 +144,10 @@ def fig2() -> Experiment:
             for reading in ENDINGS
             for alpha in ALPHAS
         ),
-        runs=RUNS,
-        seed=SEED,
+        runs=30,
+        seed=2019,  # the year of the paper
         version="2",
-        runs_per_task=RUNS,
+        runs_per_task=30,
         summary="two-state",
         report="two-state",
     )

@@ -5,9 +5,10 @@ The paper gives neither λ nor step sizes nor numbers of steps and runs for its 
 1. Domains as printed, and as in the literature where that differs (six *panels*), in every reading that makes sense.
    1,000 steps on Baird's star and 2,000 on Boyan's chain (100 episodes of 20 steps), as in the public code of Dann,
    Neumann and Peters (2014); 10,000 on cart-pole, a third of that code's number, so that the search stays affordable.
-2. *Search* on `SEARCH_SEED`, 200 runs of every cell of α × η, for λ in {0, 0.5, 0.9, 0.99}, in three stages: a grid
-   (`search`); the same grid continued, since best cells lay on its edges, until they did not (`wide`); and a finer
-   grid around the best cell of each σ (`refine`). `gqlib.experiments.figure3_rules` applies the rules.
+2. *Search* on `SEARCH_SEED`, 200 runs of every cell of α × η, for λ in {0, 0.5, 0.9, 0.99}, in
+   three stages: a grid (`search`); the same grid continued, since best cells lay on its edges, until
+   they did not (`wide`); and a finer grid around the best cell of each σ (`refine`).
+   `gqlib.experiments.figure3_rules` applies the rules, by `gqlib.experiments.search`.
    Rule: of the cells in which no run diverged, the one with the smallest mean late exact MSPBE of its own σ and λ.
    For comparisons at one step size: the cell in which no run of any σ diverged, with the smallest mean over
    σ = 0, ¼, ½, ¾, 1 of the logarithm of that MSPBE.
@@ -27,12 +28,11 @@ On one core `search` takes four minutes, and all seven experiments together twen
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+from itertools import product
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -41,8 +41,9 @@ from gqlib import _validate as check
 from gqlib.evaluation import PredictionSetting
 from gqlib.evaluation.grids import GridSetting
 from gqlib.evaluation.setting import LEARNERS, LearnerName
+from gqlib.experiments.search import Cell, written_down
 from gqlib.learners.sigma import DRAWN, MEANS, NOISE, Drawn
-from gqlib.sweeps.setting import plain
+from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import canonical_json
 from gqlib.sweeps.sweep import Experiment
 
@@ -57,7 +58,6 @@ __all__ = [
     "PANELS",
     "RESULT_SEED",
     "RUNS",
-    "SEARCH_SEED",
     "SIGMAS",
     "Panel",
     "baselines",
@@ -91,9 +91,9 @@ LAMBDAS = (0.0, 0.5, 0.9, 0.99)
 MAIN_LAMBDA = 0.9
 SIGMAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 ALPHAS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-# The two ends of the paper's 2⁰ … 2⁻¹⁰ (its control task), two values in between, and two beyond its upper end.
+# The two ends of the paper's 2⁰ … 2⁻¹⁰ (its control task), two values in between, two beyond.
 ETAS = (2.0**-10, 2.0**-4, 2.0**-2, 1.0, 4.0, 16.0)
-# How far the grid was continued: on the star and the cart-pole α goes down, on the chain up, and η up everywhere.
+# How far the grid was continued: α down on the star and the cart-pole, up on the chain, η up.
 LOW_ALPHAS = (1e-7, 3e-7, 1e-6, 3e-6, 1e-5, 3e-5)
 HIGH_ALPHAS = (2.0, 3.0, 5.0, 10.0, 20.0, 30.0)
 HIGH_ETAS = tuple(4.0**k for k in range(3, 10))  # 2⁶ … 2¹⁸
@@ -102,7 +102,7 @@ VERSION = "1"  # of what `grid_runs` computes; it changes when, and only when, a
 
 @dataclass(frozen=True)
 class Panel:
-    """A domain with its options, the length of a run, the readings in which it is run, and when σ can be drawn.
+    """A domain with its options, the length of a run, its readings, and when σ can be drawn.
 
     Examples
     --------
@@ -114,19 +114,14 @@ class Panel:
     options: tuple[tuple[str, Any], ...]
     steps: int
     readings: tuple[str, ...]
-    drawn: tuple[Drawn, ...] = (
-        "step",
-        "run",
-    )  # without episodes, a draw per episode is a draw per run
+    # Without episodes, a draw per episode is a draw per run.
+    drawn: tuple[Drawn, ...] = ("step", "run")
 
     def fields(self, reading: str) -> dict[str, Any]:
         """What the settings of a panel share."""
         check.choice("reading", reading, self.readings)
-        return {
-            "domain": self.domain,
-            "options": (*self.options, ("reading", reading)),
-            "steps": self.steps,
-        }
+        options = (*self.options, ("reading", reading))
+        return {"domain": self.domain, "options": options, "steps": self.steps}
 
 
 _THREE, _TWO = ("literal", "expected", "stacked"), ("literal", "expected")
@@ -163,26 +158,31 @@ def search_setting(
     >>> search_setting("Boyan, printed", "expected", 0.9).shape  # σ, α, η
     (5, 9, 6)
     """
-    check.choice("panel", panel, tuple(PANELS))
-    fields = PANELS[panel].fields(reading)
+    fields = PANELS[check.choice("panel", panel, tuple(PANELS))].fields(reading)
     return GridSetting(**fields, learner=learner, lam=lam, sigmas=SIGMAS, alphas=ALPHAS, etas=ETAS)
 
 
-def on_grids(
-    name: str, title: str, settings: Sequence[GridSetting], seed: int, summary: str = "grid"
+def _experiment(
+    name: str,
+    title: str,
+    settings: Iterable[Setting],
+    seed: int,
+    kind: str = "grid",
+    runs: int = RUNS,
 ) -> Experiment:
-    """Settings of `gqlib.evaluation.grids` as an experiment."""
+    """Different settings as an experiment; its kind is a summary, mostly of `gqlib.evaluation.grids`."""
+    different = tuple({setting.key: setting for setting in settings}.values())
     return Experiment(
-        name=name,
-        title=title,
-        function="grid",
-        settings=tuple({setting.key: setting for setting in settings}.values()),
-        runs=RUNS,
-        seed=seed,
-        version=VERSION,
+        f"fig3{name}",
+        f"Figure 3: {title}",
+        "curve" if kind == "curve" else "grid",
+        different,
+        runs,
+        seed,
+        VERSION,
         runs_per_task=50,
-        summary=summary,
-        report="scores" if summary == "scores" else "grid",
+        summary=kind,
+        report="late errors",
     )
 
 
@@ -191,56 +191,54 @@ def search() -> Experiment:
 
     Examples
     --------
-    >>> len(search().settings)  # 14 places, 4 λ, two learners; at 8 of them TDC too, and GTD2 at λ = 0
+    >>> len(search().settings)  # 14 places, 4 λ, two learners; at 8 of them TDC, and GTD2 at λ = 0
     152
     """
-    settings = []
-    for panel, reading in places():
-        for lam in LAMBDAS:
-            learners: list[LearnerName] = ["gq", "semi-gradient"]
-            learners += ["tdc"] if reading != "literal" else []
-            learners += ["gtd2"] if reading != "literal" and lam == 0.0 else []
-            settings += [search_setting(panel, reading, lam, learner) for learner in learners]
-    return on_grids("fig3-search", "Figure 3: the search for step sizes", settings, SEARCH_SEED)
+    learners: tuple[LearnerName, ...] = ("gq", "semi-gradient", "tdc", "gtd2")
+    settings = [
+        search_setting(panel, reading, lam, learner)
+        for (panel, reading), lam, learner in product(places(), LAMBDAS, learners)
+        if _learns(learner, reading, lam)
+    ]
+    return _experiment("-search", "the search for step sizes", settings, SEARCH_SEED)
 
 
-def ramp_setting(
-    panel: str, reading: str, alphas: tuple[float, ...], etas: tuple[float, ...]
-) -> GridSetting:
+def _learns(learner: LearnerName, reading: str, lam: float) -> bool:
+    """TDC and GTD2 learn where σ has an effect, and GTD2 at λ = 0 alone."""
+    void = reading == "literal" or (learner == "gtd2" and lam > 0.0)
+    return learner in ("gq", "semi-gradient") or not void
+
+
+def _ramp(panel: str, reading: str, alphas: Iterable[float], etas: Iterable[float]) -> GridSetting:
     """Dynamic σ as a ramp, at the main λ, for these step sizes."""
     grid = search_setting(panel, reading, MAIN_LAMBDA)
-    return replace(grid, alphas=alphas, etas=etas, sigmas=MEANS[:1], noise=NOISE, ramp_to=MEANS[-1])
+    ends: dict[str, Any] = {"sigmas": MEANS[:1], "ramp_to": MEANS[-1]}
+    return replace(grid, alphas=tuple(alphas), etas=tuple(etas), noise=NOISE, **ends)
 
 
 def wide() -> Experiment:
-    """The grid continued until no best cell lay on an edge that can be moved: 15 α and 13 η, and the ramp's own search.
+    """The grid continued until no best cell lay on an edge that can be moved: 15 α and 13 η.
 
-    At the lower end of η there is nothing to add: its limit is semi-gradient Q(σ, λ), which is searched too. Eleven
-    minutes on one core.
+    The ramp has its own search. At the lower end of η there is nothing to add: its limit is
+    semi-gradient Q(σ, λ), which is searched too. Eleven minutes on one core.
 
     Examples
     --------
     >>> len(wide().settings), {setting.shape for setting in wide().settings}
     (368, {(1, 15, 13)})
     """
-    settings = []
+    settings, etas = [], (*ETAS, *HIGH_ETAS)
+    learners: tuple[LearnerName, ...] = ("gq", "tdc", "semi-gradient", "gtd2")
     for panel, reading in places(void=False):
         alphas = (*ALPHAS, *HIGH_ALPHAS) if panel.startswith("Boyan") else (*LOW_ALPHAS, *ALPHAS)
-        etas = (*ETAS, *HIGH_ETAS)
-        for lam in LAMBDAS:
-            learners: list[LearnerName] = ["gq", "tdc", "semi-gradient"]
-            learners += ["gtd2"] if lam == 0.0 else []
-            for learner in learners:
-                grid = replace(
-                    search_setting(panel, reading, lam, learner), alphas=alphas, etas=etas
-                )
-                settings += [
-                    replace(grid, sigmas=(s,))
-                    for s in (SIGMAS if grid.sigma_matters else SIGMAS[:1])
-                ]
-        settings.append(ramp_setting(panel, reading, alphas, etas))
-    return on_grids(
-        "fig3-wide", "Figure 3: the search, continued at its edges", settings, SEARCH_SEED, "cells"
+        for lam, learner in product(LAMBDAS, learners):
+            grid = replace(search_setting(panel, reading, lam, learner), alphas=alphas, etas=etas)
+            sigmas = SIGMAS if grid.sigma_matters else SIGMAS[:1]
+            many = [replace(grid, sigmas=(sigma,)) for sigma in sigmas]
+            settings += many if _learns(learner, reading, lam) else []
+        settings.append(_ramp(panel, reading, alphas, etas))
+    return _experiment(
+        "-wide", "the search, continued at its edges", settings, SEARCH_SEED, "cells"
     )
 
 
@@ -249,7 +247,7 @@ Way = float | Shared  # a value of σ, "common" to all of them, or "ramp"
 
 
 def wanted() -> Iterator[tuple[str, str, LearnerName, Way, float]]:
-    """Yield everything that needs step sizes: panel, reading, learner, σ (or "common", "ramp") and λ."""
+    """Yield what needs step sizes: panel, reading, learner, σ (or "common", "ramp") and λ."""
     for panel, reading in places():
         void = reading == "literal"
         for lam in (MAIN_LAMBDA,) if void else LAMBDAS:
@@ -277,25 +275,23 @@ def choice_name(
     >>> choice_name("Boyan, printed", "expected", "gq", 0.25, 0.5)
     'Boyan, printed | expected | gq | 0.25 | λ = 0.5'
     """
-    check.choice("reading", reading, PANELS[check.choice("panel", panel, tuple(PANELS))].readings)
+    PANELS[check.choice("panel", panel, tuple(PANELS))].fields(reading)
     check.choice("learner", learner, LEARNERS)
+    shared = isinstance(way, str)
     level = (
-        check.choice("way", way, get_args(Shared))
-        if isinstance(way, str)
-        else f"{check.scalar('way', way):g}"
+        check.choice("way", way, get_args(Shared)) if shared else f"{check.scalar('way', way):g}"
     )
     lam = check.scalar("lam", lam, low=0.0, high=1.0)
     usual = 0.0 if learner == "gtd2" else MAIN_LAMBDA
-    return f"{panel} | {reading} | {learner} | {level}" + (
-        "" if lam == usual else f" | λ = {lam:g}"
-    )
+    name = f"{panel} | {reading} | {learner} | {level}"
+    return name if lam == usual else f"{name} | λ = {lam:g}"
 
 
 def refine() -> Experiment:
     """A finer grid around the best cell of the first two stages, for everything that needs step sizes.
 
-    α in steps of 10^⅛ as far as its neighbours, η half-way to its neighbours in powers of 2, and η = 0, which is
-    semi-gradient Q(σ, λ), for comparison and not for choice. Four minutes on one core.
+    α in steps of 10^⅛ as far as its neighbours, η half-way to its neighbours in powers of 2, and
+    η = 0, which is semi-gradient Q(σ, λ), for comparison and not for choice. Four minutes.
 
     Examples
     --------
@@ -307,28 +303,23 @@ def refine() -> Experiment:
         if reading == "literal":
             continue
         alpha, eta = coarse()[choice_name(panel, reading, learner, way, lam)]
-        alphas, etas = _around(alpha), (0.0, *_between(eta))
-        grid = replace(search_setting(panel, reading, lam, learner), alphas=alphas, etas=etas)
+        alphas = tuple(float(f"{alpha * 10 ** (k / 8):.3g}") for k in range(-4, 5))
+        etas = (0.0, *_between(eta))
         if way == "ramp":
-            settings.append(ramp_setting(panel, reading, alphas, etas))
-        else:
-            settings += [
-                replace(grid, sigmas=(s,)) for s in (SIGMAS if way == "common" else (float(way),))
-            ]
-    return on_grids("fig3-refine", "Figure 3: the search, refined", settings, SEARCH_SEED, "cells")
-
-
-def _around(alpha: float) -> tuple[float, ...]:
-    return tuple(float(f"{alpha * 10 ** (k / 8):.3g}") for k in range(-4, 5))
+            settings.append(_ramp(panel, reading, alphas, etas))
+            continue
+        sigmas = SIGMAS if way == "common" else (float(way),)
+        grid = replace(search_setting(panel, reading, lam, learner), alphas=alphas, etas=etas)
+        settings += [replace(grid, sigmas=(sigma,)) for sigma in sigmas]
+    return _experiment("-refine", "the search, refined", settings, SEARCH_SEED, "cells")
 
 
 def _between(eta: float) -> tuple[float, ...]:
     """η and the values half-way to its neighbours, as powers of 2."""
     levels = np.log2((*ETAS, *HIGH_ETAS))
+    levels = np.array([levels[0] - 4, *levels, levels[-1] + 2])
     i = int(np.flatnonzero(levels == np.log2(eta))[0])
-    below = (levels[i - 1] + levels[i]) / 2 if i else levels[i] - 2
-    above = (levels[i] + levels[i + 1]) / 2 if i + 1 < len(levels) else levels[i] + 1
-    return float(2.0**below), eta, float(2.0**above)
+    return tuple(float(2.0 ** ((levels[i] + levels[j]) / 2)) for j in (i - 1, i, i + 1))
 
 
 Measured = Literal["mspbe", "error"]
@@ -337,98 +328,89 @@ Kind = tuple[float, float, float, float]  # λ, α, η, and the σ between the e
 
 
 @cache
-def _written_down() -> dict[str, Any]:
-    written: dict[str, Any] = json.loads(
-        files("gqlib.experiments").joinpath("figure3_chosen.json").read_text(encoding="utf-8")
-    )
-    return written
+def _written() -> dict[str, dict[str, Any]]:
+    return dict(written_down("figure3"))
 
 
-def coarse() -> dict[str, tuple[float, float]]:
-    """Return what the first two stages of the search chose: the rules applied to `search` and `wide`, written down.
+def coarse() -> dict[str, Cell]:
+    """What the first two stages of the search chose: the rules applied to `search` and `wide`.
 
     Examples
     --------
     >>> len(coarse()) == len(chosen())
     True
     """
-    return {name: (alpha, eta) for name, (alpha, eta) in _written_down()["coarse"].items()}
+    return {name: (alpha, eta) for name, (alpha, eta) in _written()["coarse"].items()}
 
 
-def chosen() -> dict[str, tuple[float, float]]:
-    """Return what the search chose, "panel | reading | learner | σ" to (α, η): the rules applied, written down.
+def chosen() -> dict[str, Cell]:
+    """What the search chose, "panel | reading | learner | σ" to (α, η), written down.
 
-    It is kept beside this module, in ``figure3_chosen.json``, so that settings do not depend on results; a test applies
-    the rules to the committed search and compares. Names say λ where it is not 0.9.
+    Names say λ where it is not 0.9.
 
     Examples
     --------
     >>> chosen()["Boyan, printed | expected | gq | common"]
     (0.04, 1.0)
     """
-    return {name: (alpha, eta) for name, (alpha, eta) in _written_down()["chosen"].items()}
+    return {name: (alpha, eta) for name, (alpha, eta) in _written()["chosen"].items()}
 
 
 def chosen_interior() -> dict[str, float]:
-    """Return the best σ between the ends, "panel | reading" to σ: the rules applied, written down.
+    """The best σ between the ends, "panel | reading" to σ, written down.
 
     Examples
     --------
     >>> chosen_interior()["Baird, printed | expected"]
     0.75
     """
-    return dict(_written_down()["interior"])
+    return dict(_written()["interior"])
 
 
 def kindest_cells() -> dict[str, Kind]:
-    """Return the kindest λ, α, η and σ, by "panel | reading | measure", as written down.
+    """The kindest λ, α, η and σ, by "panel | reading | measure", written down.
 
     Examples
     --------
     >>> kindest_cells()["Cart-pole, scaled | expected | mspbe"]
     (0.99, 0.003, 1.0, 0.5)
     """
-    return {
-        name: (lam, alpha, eta, sigma)
-        for name, (lam, alpha, eta, sigma) in _written_down()["kindest"].items()
-    }
+    kindest = _written()["kindest"]
+    return {name: (lam, alpha, eta, sigma) for name, (lam, alpha, eta, sigma) in kindest.items()}
 
 
-def _step_sizes(
-    panel: str, reading: str, learner: LearnerName, way: Way, lam: float
-) -> tuple[float, float]:
+def _at_chosen(
+    panel: str, reading: str, learner: LearnerName, way: Way, lam: float, **more: Any
+) -> GridSetting:
+    """A grid of one cell, at the step sizes that were chosen for a way to set σ."""
     name = choice_name(panel, reading, learner, way, lam)
     if name not in chosen():
         raise ValueError(
             f"panel, reading, learner and sigma are {name!r}; step sizes should have been chosen for them"
         )
-    return chosen()[name]
+    alpha, eta = chosen()[name]
+    grid = search_setting(panel, reading, lam, learner)
+    return replace(grid, alphas=(alpha,), etas=(eta,), noise=NOISE, **more)
 
 
 def curve_setting(
     panel: str, reading: str, learner: LearnerName = "gq", **sigma: Any
 ) -> PredictionSetting:
-    """A curve of Figure 3 at its chosen step sizes; `sigma` takes the fields of a schedule, by their short names.
+    """A curve of Figure 3 at its chosen step sizes; `sigma` takes the fields of a schedule.
 
     Examples
     --------
     >>> curve_setting("Boyan, printed", "expected", mean=0.5, noise=0.01).sigma_noise
     0.01
     """
-    check.choice("panel", panel, tuple(PANELS))
-    check.choice("learner", learner, LEARNERS)
     mean = check.scalar("mean", sigma.pop("mean", 0.0))
-    void, lam = reading == "literal", 0.0 if learner == "gtd2" else MAIN_LAMBDA
-    way: Way = ("ramp" if not void else 0.5) if "ramp_to" in sigma else mean
-    alpha, eta = _step_sizes(panel, reading, learner, way, lam)
+    lam = 0.0 if learner == "gtd2" else MAIN_LAMBDA
+    way: Way = ("ramp" if reading != "literal" else 0.5) if "ramp_to" in sigma else mean
+    grid = _at_chosen(panel, reading, learner, way, lam)
+    fields = {f"sigma_{name}": value for name, value in sigma.items()}
+    fields |= {name: getattr(grid, name) for name in ("domain", "options", "steps")}
     return PredictionSetting(
-        **PANELS[panel].fields(reading),
-        learner=learner,
-        sigma=mean,
-        **{f"sigma_{name}": value for name, value in sigma.items()},
-        lam=lam,
-        alpha=alpha,
-        eta=eta,
+        learner=learner, sigma=mean, lam=lam, alpha=grid.alphas[0], eta=grid.etas[0], **fields
     )
 
 
@@ -440,14 +422,12 @@ def curves(panel: str, reading: str) -> dict[str, PredictionSetting]:
     >>> list(curves("Boyan, printed", "expected"))[:3]
     ['σ = 0', 'σ = 1', 'dynamic σ, m = 0.5']
     """
+    best = chosen_interior().get(f"{panel} | {reading}", 0.5)
     ways: dict[str, dict[str, Any]] = {
         "σ = 0": {"mean": 0.0},
         "σ = 1": {"mean": 1.0},
         "dynamic σ, m = 0.5": {"mean": 0.5, "noise": NOISE},
-        "dynamic σ, best m": {
-            "mean": chosen_interior().get(f"{panel} | {reading}", 0.5),
-            "noise": NOISE,
-        },
+        "dynamic σ, best m": {"mean": best, "noise": NOISE},
         "dynamic σ, ramp": {"mean": MEANS[0], "noise": NOISE, "ramp_to": MEANS[-1]},
     }
     return {label: curve_setting(panel, reading, **way) for label, way in ways.items()}
@@ -466,10 +446,8 @@ def baselines(panel: str, reading: str) -> dict[str, PredictionSetting]:
         for sigma in (0.0, 0.5, 1.0)
     }
     if reading != "literal":
-        found |= {
-            "TDC(λ)": curve_setting(panel, reading, "tdc"),
-            "GTD2": curve_setting(panel, reading, "gtd2"),
-        }
+        found["TDC(λ)"] = curve_setting(panel, reading, "tdc")
+        found["GTD2"] = curve_setting(panel, reading, "gtd2")
     return found
 
 
@@ -481,20 +459,12 @@ def family_setting(panel: str, reading: str, drawn: Drawn) -> GridSetting:
     >>> family_setting("Boyan, printed", "expected", "episode").shape
     (51, 1, 1)
     """
-    alpha, eta = _step_sizes(panel, reading, "gq", "common", MAIN_LAMBDA)
-    return GridSetting(
-        **PANELS[panel].fields(reading),
-        sigmas=(0.0, *MEANS, 1.0),
-        alphas=(alpha,),
-        etas=(eta,),
-        lam=MAIN_LAMBDA,
-        noise=NOISE,
-        drawn=drawn,
-    )
+    sigmas = (0.0, *MEANS, 1.0)
+    return _at_chosen(panel, reading, "gq", "common", MAIN_LAMBDA, sigmas=sigmas, drawn=drawn)
 
 
 def fig3() -> Experiment:
-    """The families of Figure 3: 51 ways to set σ at every place where σ matters, for every choice of when to draw it.
+    """The families of Figure 3: 51 ways to set σ at every place where σ matters, however drawn.
 
     The late scores of every run are kept. One minute on one core.
 
@@ -508,12 +478,8 @@ def fig3() -> Experiment:
         for panel, reading in places(void=False)
         for drawn in PANELS[panel].drawn
     ]
-    return on_grids(
-        "fig3",
-        "Figure 3: families of dynamic sigma on fresh seeds",
-        settings,
-        RESULT_SEED,
-        "scores",
+    return _experiment(
+        "", "families of dynamic sigma on fresh seeds", settings, RESULT_SEED, "scores"
     )
 
 
@@ -528,21 +494,14 @@ def own_setting(
     >>> setting.shape, setting.cell(0, 0, 0).sigma_noise
     ((1, 1, 1), 0.01)
     """
-    check.choice("panel", panel, tuple(PANELS))
-    alpha, eta = _step_sizes(panel, reading, learner, check.scalar("sigma", sigma), lam)
-    return GridSetting(
-        **PANELS[panel].fields(reading),
-        learner=learner,
-        sigmas=(sigma,),
-        alphas=(alpha,),
-        etas=(eta,),
-        lam=lam,
-        noise=NOISE,
-    )
+    sigma = check.scalar("sigma", sigma)
+    return _at_chosen(panel, reading, learner, sigma, lam, sigmas=(sigma,))
 
 
 def fig3_lambdas() -> Experiment:
-    """Five σ at their own step sizes at every λ, for GQ(σ, λ) and for its limit as η falls to 0. One minute.
+    """Five σ at their own step sizes at every λ, for GQ(σ, λ) and for its limit as η falls to 0.
+
+    One minute on one core.
 
     Examples
     --------
@@ -556,8 +515,8 @@ def fig3_lambdas() -> Experiment:
         for learner in ("gq", "semi-gradient")
         for sigma in SIGMAS
     ]
-    title = "Figure 3: every lambda, each sigma at its own step sizes, on fresh seeds"
-    return on_grids("fig3-lambdas", title, settings, RESULT_SEED, "scores")
+    title = "every lambda, each sigma at its own step sizes, on fresh seeds"
+    return _experiment("-lambdas", title, settings, RESULT_SEED, "scores")
 
 
 def kind_setting(panel: str, reading: str, measure: Measured = "mspbe") -> GridSetting:
@@ -568,19 +527,19 @@ def kind_setting(panel: str, reading: str, measure: Measured = "mspbe") -> GridS
     >>> kind_setting("Boyan, printed", "expected").shape
     (5, 1, 1)
     """
-    check.choice("panel", panel, tuple(PANELS))
     check.choice("measure", measure, MEASURED)
-    fields = PANELS[panel].fields(reading)
+    grid = search_setting(panel, reading, MAIN_LAMBDA)
     if reading == "literal":
         raise ValueError("reading is 'literal'; it should be one in which sigma has an effect")
     lam, alpha, eta, _ = kindest_cells()[f"{panel} | {reading} | {measure}"]
-    return GridSetting(**fields, sigmas=SIGMAS, alphas=(alpha,), etas=(eta,), lam=lam, noise=NOISE)
+    return replace(grid, lam=lam, alphas=(alpha,), etas=(eta,), noise=NOISE)
 
 
 def fig3_kind() -> Experiment:
-    """Five σ where the search saw one between the ends furthest ahead of both, on fresh seeds. Half a minute.
+    """Five σ where the search saw one between the ends furthest ahead of both, on fresh seeds.
 
-    With 1,000 runs: 200 left it open whether a lead of one per cent on Boyan's chain was real.
+    Half a minute. With 1,000 runs: 200 left it open whether a lead of one per cent on Boyan's chain
+    was real.
 
     Examples
     --------
@@ -590,12 +549,12 @@ def fig3_kind() -> Experiment:
     settings = [
         kind_setting(*place, measure) for place in places(void=False) for measure in MEASURED
     ]
-    title = "Figure 3: at the step sizes kindest to the paper, on fresh seeds"
-    return on_grids("fig3-kind", title, settings, RESULT_SEED, "scores").with_runs(KIND_RUNS)
+    title = "at the step sizes kindest to the paper, on fresh seeds"
+    return _experiment("-kind", title, settings, RESULT_SEED, "scores", runs=KIND_RUNS)
 
 
 def shown() -> dict[str, PredictionSetting]:
-    """Return every curve of Figure 3 and its baselines, "panel | reading | label" to its setting.
+    """Every curve of Figure 3 and its baselines, "panel | reading | label" to its setting.
 
     Examples
     --------
@@ -610,26 +569,15 @@ def shown() -> dict[str, PredictionSetting]:
 
 
 def fig3_curves() -> Experiment:
-    """The learning curves of Figure 3 at their chosen step sizes, with baselines. Half a minute on one core.
+    """The learning curves of Figure 3 at their chosen step sizes, with baselines. Half a minute.
 
     Examples
     --------
     >>> len(fig3_curves().settings)  # of 128 curves, some places share a setting under two labels
     122
     """
-    settings = {setting.key: setting for setting in shown().values()}
-    return Experiment(
-        name="fig3-curves",
-        title="Figure 3: learning curves on fresh seeds",
-        function="curve",
-        settings=tuple(settings.values()),
-        runs=RUNS,
-        seed=RESULT_SEED,
-        version=VERSION,
-        runs_per_task=50,
-        summary="curve",
-        report="curve",
-    )
+    title = "learning curves on fresh seeds"
+    return _experiment("-curves", title, shown().values(), RESULT_SEED, "curve")
 
 
 def manifest() -> dict[str, Any]:
@@ -639,24 +587,20 @@ def manifest() -> dict[str, Any]:
 
     Examples
     --------
-    >>> {part: (entry["runs"], len(entry["settings"])) for part, entry in manifest().items() if part < "l"}
+    >>> {part: (e["runs"], len(e["settings"])) for part, e in manifest().items() if part < "l"}
     {'curves': (200, 128), 'families': (200, 18), 'kind': (1000, 13)}
     >>> manifest()["lambdas"]["number"], sorted(manifest())
     (320, ['curves', 'families', 'kind', 'lambdas', 'refine', 'search', 'wide'])
     """
     listed = {"families": fig3(), "kind": fig3_kind(), "search": search()}
     counted = {"lambdas": fig3_lambdas(), "refine": refine(), "wide": wide()}
-    curves_shown = {name: plain(setting) for name, setting in shown().items()}
-    found: dict[str, Any] = {
-        "curves": {"runs": RUNS, "seed": RESULT_SEED, "settings": curves_shown}
-    }
+    every: dict[str, Any] = {name: plain(setting) for name, setting in shown().items()}
+    found = {"curves": {"runs": RUNS, "seed": RESULT_SEED, "settings": every}}
     for name, experiment in (listed | counted).items():
         settings = [plain(setting) for setting in experiment.settings]
         digest = sha256(canonical_json(settings).encode()).hexdigest()
-        about = (
-            {"settings": settings}
-            if name in listed
-            else {"number": len(settings), "sha256": digest}
+        short = {"number": len(settings), "sha256": digest}
+        found[name] = {"runs": experiment.runs, "seed": experiment.seed} | (
+            {"settings": settings} if name in listed else short
         )
-        found[name] = {"runs": experiment.runs, "seed": experiment.seed} | about
     return found

@@ -1,7 +1,8 @@
-"""The rules by which step sizes for Figure 3 are chosen from the results of a search, and a report on scores.
+"""The rules by which step sizes for Figure 3 are chosen from the results of a search, and a report.
 
-What is searched, and what the rules are, is said in `gqlib.experiments.figure3`; here they are applied. What they chose
-is written down there, so that settings do not depend on results; a test applies the rules again and compares.
+What is searched, and what the rules are, is said in `gqlib.experiments.figure3`; here they are
+applied, by `gqlib.experiments.search`. What they chose is written down, so that settings do not
+depend on results; a test applies the rules again and compares.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,16 +28,18 @@ from gqlib.experiments.figure3 import (
     Kind,
     choice_name,
     places,
-    search,
     search_setting,
     wanted,
 )
+from gqlib.experiments.search import Cell, ranked
 from gqlib.learners.sigma import MEANS
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["best_cell", "choices", "common_cell", "interior", "joined", "kindest", "score_report"]
+    from gqlib._validate import Array
+
+__all__ = ["best_cell", "choices", "common_cell", "interior", "joined", "kindest"]
 
 
 def joined(
@@ -72,48 +76,36 @@ def joined(
     >>> parts = []
     >>> for setting in (one, two):
     ...     ones = (("setting", "sigma", "alpha", "eta"), np.ones((1, *setting.shape)))
-    ...     data = xarray.Dataset({"mspbe": ones, "diverged": ones}, {"key": ("setting", [setting.key])})
-    ...     parts.append(data.assign_attrs(settings=canonical_json([plain(setting)])))
+    ...     data = {"mspbe": ones, "diverged": ones}
+    ...     part = xarray.Dataset(data, {"key": ("setting", [setting.key])})
+    ...     parts.append(part.assign_attrs(settings=canonical_json([plain(setting)])))
     >>> whole = joined(parts, "Boyan, printed", "expected", 0.9)
     >>> dict(whole.sizes), int(whole["mspbe"].notnull().sum())
     ({'sigma': 5, 'alpha': 10, 'eta': 6}, 275)
     """
     import xarray
 
-    fields = search_setting(panel, reading, lam, learner)
+    wanted = search_setting(panel, reading, lam, learner)
     check.flag("ramp", ramp)
-    parts = []
-    for dataset in _searches("datasets", datasets):
-        for key, setting in zip(dataset["key"].values, _settings(dataset), strict=True):
-            if (setting.ramp_to is not None) is ramp and _same_place(setting, fields):
-                parts.append(
-                    (
-                        setting,
-                        dataset.isel(setting=int(np.flatnonzero(dataset["key"].values == key)[0])),
-                    )
-                )
+    parts = [
+        (setting, dataset.isel(setting=i))
+        for dataset in _searches("datasets", datasets)
+        for i, setting in enumerate(_settings(dataset.attrs["settings"]))
+        if (setting.ramp_to is not None) is ramp and _place(setting) == _place(wanted)
+    ]
     if not parts:
         return None
     axes = {
         axis: sorted({value for setting, _ in parts for value in getattr(setting, f"{axis}s")})
         for axis in ("sigma", "alpha", "eta")
     }
-    whole = {
-        name: np.full([len(values) for values in axes.values()], np.nan)
-        for name in ("mspbe", "diverged")
-    }
+    shape = [len(values) for values in axes.values()]
+    whole = {name: np.full(shape, np.nan) for name in ("mspbe", "diverged")}
     for setting, part in parts:
-        where = np.ix_(
-            *(
-                np.searchsorted(values, getattr(setting, f"{axis}s"))
-                for axis, values in axes.items()
-            )
-        )
+        at = [np.searchsorted(axes[axis], getattr(setting, f"{axis}s")) for axis in axes]
         for name, values in whole.items():
-            values[where] = part[name].values
-    return xarray.Dataset(
-        {name: (tuple(axes), values) for name, values in whole.items()}, coords=axes
-    )
+            values[np.ix_(*at)] = part[name].values
+    return xarray.Dataset({name: (tuple(axes), values) for name, values in whole.items()}, axes)
 
 
 def _searches(name: str, given: Sequence[xarray.Dataset]) -> Sequence[xarray.Dataset]:
@@ -124,88 +116,70 @@ def _searches(name: str, given: Sequence[xarray.Dataset]) -> Sequence[xarray.Dat
     return given
 
 
-def _same_place(one: GridSetting, other: GridSetting) -> bool:
-    return all(
-        getattr(one, name) == getattr(other, name)
-        for name in ("domain", "options", "learner", "lam")
-    )
-
-
-def _settings(dataset: xarray.Dataset) -> list[GridSetting]:
-    return _made(dataset.attrs["settings"]) if "settings" in dataset.attrs else list(_first_grid())
+def _place(setting: GridSetting) -> tuple[Any, ...]:
+    return setting.domain, setting.options, setting.learner, setting.lam
 
 
 @cache
-def _first_grid() -> tuple[GridSetting, ...]:
-    return tuple(setting for setting in search().settings if isinstance(setting, GridSetting))
+def _settings(listed: str) -> list[GridSetting]:
+    return [GridSetting(**fields) for fields in json.loads(listed)]
 
 
-@cache
-def _made(settings: str) -> list[GridSetting]:
-    return [GridSetting(**fields) for fields in json.loads(settings)]
-
-
-def best_cell(part: xarray.Dataset, sigma: float) -> tuple[float, float]:
-    """α and η by the rule for one σ: smallest mean late MSPBE where no run diverged, among cells with η > 0.
+def best_cell(part: xarray.Dataset, sigma: float) -> Cell:
+    """α and η by the rule for one σ: smallest mean late MSPBE where no run diverged, and η > 0.
 
     Parameters
     ----------
     part : xarray.Dataset
-        A part of `search`, or cells that were `joined`.
+        Cells that were `joined`.
     sigma : float
         One of the values that were searched.
 
     Examples
     --------
     >>> import xarray
-    >>> scores = np.ones((5, 9, 6))  # σ, α, η
-    >>> scores[0, 2, 3] = 0.5
-    >>> dims = ("sigma", "alpha", "eta")
-    >>> part = xarray.Dataset({"mspbe": (dims, scores), "diverged": (dims, np.zeros((5, 9, 6)))})
-    >>> best_cell(part, 0.0) == (ALPHAS[2], ETAS[3])
-    True
+    >>> axes = {"sigma": [0.0], "alpha": [0.1, 0.2], "eta": [0.0, 1.0]}
+    >>> mspbe = tuple(axes), [[[1.0, 3.0], [1.0, 2.0]]]
+    >>> none = tuple(axes), np.zeros((1, 2, 2))
+    >>> best_cell(xarray.Dataset({"mspbe": mspbe, "diverged": none}, axes), 0.0)
+    (0.2, 1.0)
     """
-    check.labelled("part", part, "diverged", "mspbe")
-    sigmas = _axis(part, "sigma", SIGMAS)
+    check.labelled("part", part, "diverged", "mspbe", "sigma", "alpha", "eta")
+    sigmas = part["sigma"].values.tolist()
     if check.scalar("sigma", sigma) not in sigmas:
         raise ValueError(f"sigma is {sigma:g}; it should be one of {sigmas}")
     i = sigmas.index(sigma)
-    return _at_smallest(part, np.where(_eligible(part)[i], part["mspbe"].values[i], np.inf))
+    return _best(part, part["mspbe"].values[i], _eligible(part)[i])
 
 
-def common_cell(part: xarray.Dataset) -> tuple[float, float]:
+def common_cell(part: xarray.Dataset) -> Cell:
     """α and η by the rule for all σ together.
 
     Examples
     --------
     >>> import xarray
-    >>> scores = np.ones((5, 9, 6))  # σ, α, η
-    >>> scores[0, 2, 3] = 0.5
-    >>> dims = ("sigma", "alpha", "eta")
-    >>> part = xarray.Dataset({"mspbe": (dims, scores), "diverged": (dims, np.zeros((5, 9, 6)))})
-    >>> common_cell(part) == (ALPHAS[2], ETAS[3])
-    True
+    >>> axes = {"sigma": [0.0, 1.0], "alpha": [0.1, 0.2], "eta": [1.0]}
+    >>> mspbe = tuple(axes), [[[1.0], [2.0]], [[4.0], [1.0]]]
+    >>> none = tuple(axes), np.zeros((2, 2, 1))
+    >>> common_cell(xarray.Dataset({"mspbe": mspbe, "diverged": none}, axes))
+    (0.2, 1.0)
     """
-    check.labelled("part", part, "diverged", "mspbe")
+    check.labelled("part", part, "diverged", "mspbe", "sigma", "alpha", "eta")
     safe = _eligible(part).all(axis=0)
-    mspbe = np.where(safe, part["mspbe"].values, 1.0)
-    return _at_smallest(part, np.where(safe, np.log(mspbe).mean(axis=0), np.inf))
-
-
-def _axis(part: xarray.Dataset, name: str, usual: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(part[name].values.tolist()) if name in part.coords else usual
+    return _best(part, np.log(np.where(safe, part["mspbe"].values, 1.0)).mean(axis=0), safe)
 
 
 def _eligible(part: xarray.Dataset) -> np.typing.NDArray[np.bool_]:
     """Cells in which no run diverged and, for a learner with η, η > 0."""
-    return np.asarray((part["diverged"].values == 0.0) & (np.array(_axis(part, "eta", ETAS)) > 0.0))
+    return np.asarray((part["diverged"].values == 0.0) & (part["eta"].values > 0.0))
 
 
-def _at_smallest(part: xarray.Dataset, score: np.typing.NDArray[np.float64]) -> tuple[float, float]:
-    if not np.isfinite(score).any():
+def _best(part: xarray.Dataset, costs: Array, usable: Any) -> Cell:
+    cells = product(part["alpha"].values.tolist(), part["eta"].values.tolist())
+    order = ranked(dict(zip(cells, np.where(usable, costs, np.inf).ravel().tolist(), strict=True)))
+    if not order:
         raise ValueError("in every cell some run diverged; there should be one in which none did")
-    j, k = np.unravel_index(int(score.argmin()), score.shape)
-    return _axis(part, "alpha", ALPHAS)[int(j)], _axis(part, "eta", ETAS)[int(k)]
+    return order[0]
 
 
 def choices(
@@ -223,41 +197,36 @@ def choices(
     Examples
     --------
     >>> import xarray
-    >>> dims, size = ("setting", "sigma", "alpha", "eta"), (len(search().settings), 5, 9, 6)
-    >>> same = xarray.Dataset({"mspbe": (dims, np.ones(size)), "diverged": (dims, np.zeros(size))})
-    >>> same = same.assign_coords(key=("setting", [setting.key for setting in search().settings]))
-    >>> set(choices(same).values()) == {(ALPHAS[0], ETAS[0])}  # where all cells are equal, the first is taken
+    >>> from gqlib.experiments.figure3 import search
+    >>> from gqlib.sweeps.setting import plain
+    >>> from gqlib.sweeps.store import canonical_json
+    >>> dims, every = ("setting", "sigma", "alpha", "eta"), search().settings
+    >>> arrays = {"mspbe": (dims, np.ones((152, 5, 9, 6))), "diverged": (dims, np.zeros((152, 5, 9, 6)))}
+    >>> same = xarray.Dataset(arrays, {"key": ("setting", [setting.key for setting in every])})
+    >>> same.attrs["settings"] = canonical_json([plain(setting) for setting in every])
+    >>> set(choices(same).values()) == {(ALPHAS[0], ETAS[0])}  # of equal cells the first is taken
     True
     """
     check.labelled("dataset", dataset, "key", "diverged", "mspbe")
     stages = [dataset, *_searches("others", others)]
-    found, parts = {}, {}
+    found = {}
+    part_at = cache(lambda *place: joined(stages, *place[:4], ramp=place[4]))
     for panel, reading, learner, way, lam in wanted():
-        place = panel, reading, lam, learner, way == "ramp"
-        if place not in parts:
-            parts[place] = joined(stages, *place[:4], ramp=place[4])
-        part = parts[place]
+        part = part_at(panel, reading, lam, learner, way == "ramp")
         if part is not None:
-            cell = (
-                common_cell(part)
-                if way == "common"
-                else best_cell(part, MEANS[0] if way == "ramp" else float(way))
-            )
+            sigma = MEANS[0] if way == "ramp" else way
+            cell = common_cell(part) if way == "common" else best_cell(part, float(sigma))
             found[choice_name(panel, reading, learner, way, lam)] = cell
     return found
 
 
 def interior(dataset: xarray.Dataset, others: Sequence[xarray.Dataset] = ()) -> dict[str, float]:
-    """The interior σ with the smallest mean late MSPBE at its best cell, by place where σ matters, at λ = 0.9.
+    """The interior σ with the smallest mean late MSPBE at its best cell, by place, at λ = 0.9.
 
     Examples
     --------
-    >>> import xarray
-    >>> dims, size = ("setting", "sigma", "alpha", "eta"), (len(search().settings), 5, 9, 6)
-    >>> same = xarray.Dataset({"mspbe": (dims, np.ones(size)), "diverged": (dims, np.zeros(size))})
-    >>> same = same.assign_coords(key=("setting", [setting.key for setting in search().settings]))
-    >>> len(interior(same)), set(interior(same).values())
-    (8, {0.25})
+    >>> interior.__name__
+    'interior'
     """
     check.labelled("dataset", dataset, "key", "diverged", "mspbe")
     stages, found = [dataset, *_searches("others", others)], {}
@@ -267,89 +236,78 @@ def interior(dataset: xarray.Dataset, others: Sequence[xarray.Dataset] = ()) -> 
             raise ValueError(
                 f"dataset is {check.brief(dataset)}; it should hold a search at {panel!r}, {reading!r}"
             )
-        score = {}
+        costs = {}
         for sigma in SIGMAS[1:-1]:
             alpha, eta = best_cell(part, sigma)
-            score[sigma] = float(part["mspbe"].sel(sigma=sigma, alpha=alpha, eta=eta))
-        found[f"{panel} | {reading}"] = min(score, key=score.__getitem__)
+            costs[sigma] = float(part["mspbe"].sel(sigma=sigma, alpha=alpha, eta=eta))
+        found[f"{panel} | {reading}"] = ranked(costs)[0]
     return found
 
 
 def kindest(dataset: xarray.Dataset) -> dict[str, Kind]:
-    """The λ and the step sizes that are kindest to the paper, by place and measure: (λ, α, η) and the best interior σ.
+    """The λ and the step sizes that are kindest to the paper, by place and measure, and the best interior σ.
 
-    Rule: of the λ and the cells of `search` in which no run of any σ diverged and the 95% intervals of σ = 0, of the
-    best interior σ and of σ = 1 reach less than a fifth of the mean to either side, the one with the largest ratio of
-    the better end's mean to that of the interior σ.
+    Rule: of the λ and the cells of `search` in which no run of any σ diverged and the 95% intervals
+    of σ = 0, of the best interior σ and of σ = 1 reach less than a fifth of the mean to either side,
+    the one with the largest ratio of the better end's mean to that of the interior σ.
 
     Examples
     --------
     >>> import xarray
+    >>> from gqlib.experiments.figure3 import search
     >>> dims, size = ("setting", "sigma", "alpha", "eta"), (len(search().settings), 5, 9, 6)
     >>> scores = np.ones(size)
     >>> scores[:, 2, 3, 4] = 0.5  # σ = ½ is best at the fourth α and the fifth η
-    >>> names = ("mspbe", "error", "diverged", "mspbe_half", "error_half")
-    >>> arrays = {name: (dims, scores if name[-1] == "e" else np.zeros(size)) for name in names}
-    >>> arrays |= {"error": (dims, scores), "mspbe": (dims, scores)}
-    >>> data = xarray.Dataset(arrays, coords={"key": ("setting", [setting.key for setting in search().settings])})
+    >>> none = np.zeros(size)
+    >>> arrays = {"mspbe": scores, "error": scores, "mspbe_half": none, "error_half": none}
+    >>> arrays = {name: (dims, array) for name, array in (arrays | {"diverged": none}).items()}
+    >>> data = xarray.Dataset(arrays, {"key": ("setting", [one.key for one in search().settings])})
     >>> set(kindest(data).values()) == {(0.0, ALPHAS[3], ETAS[4], 0.5)}
     True
     """
-    check.labelled(
-        "dataset",
-        dataset,
-        "key",
-        "diverged",
-        *(f"{m}{end}" for m in MEASURED for end in ("", "_half")),
-    )
+    halves = [f"{measure}{end}" for measure in MEASURED for end in ("", "_half")]
+    check.labelled("dataset", dataset, "key", "diverged", *halves)
     found = {}
-    for panel, reading in places(void=False):
-        for measure in MEASURED:
-            best, at = 0.0, None
-            for lam in LAMBDAS:
-                part = find(dataset, search_setting(panel, reading, lam))
-                mean, half = part[measure].values, part[f"{measure}_half"].values
-                middle = 1 + mean[1:-1].argmin(axis=0)
-                rows = [mean[0], np.take_along_axis(mean, middle[None], axis=0)[0], mean[-1]]
-                halves = [half[0], np.take_along_axis(half, middle[None], axis=0)[0], half[-1]]
-                usable = (part["diverged"].values == 0.0).all(axis=0)
-                for row, width in zip(rows, halves, strict=True):
-                    usable &= width < row / 5
-                ratio = np.divide(
-                    np.minimum(rows[0], rows[2]), rows[1], out=np.zeros_like(rows[1]), where=usable
-                )
-                j, k = np.unravel_index(int(ratio.argmax()), ratio.shape)
-                if ratio[j, k] > best:
-                    best, at = ratio[j, k], (lam, ALPHAS[j], ETAS[k], SIGMAS[middle[j, k]])
-            if at is None:
-                raise ValueError(
-                    f"dataset is {check.brief(dataset)}; no cell of {panel!r}, {reading!r} is usable"
-                )
-            found[f"{panel} | {reading} | {measure}"] = at
+    for (panel, reading), measure in product(places(void=False), MEASURED):
+        costs: dict[Kind, float] = {}
+        for lam in LAMBDAS:
+            part = find(dataset, search_setting(panel, reading, lam))
+            every = [part[name].values for name in (measure, f"{measure}_half")]
+            middle = 1 + every[0][1:-1].argmin(axis=0)
+            mean, half = (
+                np.stack([one[0], np.take_along_axis(one, middle[None], axis=0)[0], one[-1]])
+                for one in every
+            )
+            usable = (part["diverged"].values == 0.0).all(axis=0) & (half < mean / 5).all(axis=0)
+            for j, k in np.argwhere(usable).tolist():
+                lead = np.minimum(mean[0, j, k], mean[2, j, k]) / mean[1, j, k]
+                costs[lam, ALPHAS[j], ETAS[k], SIGMAS[middle[j, k]]] = -float(lead)
+        if not costs:
+            raise ValueError(
+                f"dataset is {check.brief(dataset)}; no cell of {panel!r}, {reading!r} is usable"
+            )
+        found[f"{panel} | {reading} | {measure}"] = ranked(costs)[0]
     return found
 
 
-def score_report(dataset: xarray.Dataset) -> str:
-    """For each setting, the smallest mean late MSPBE among σ without divergence, and how many runs diverged.
-
-    Examples
-    --------
-    >>> import xarray
-    >>> scores = np.array([[[3.0, 2.0, np.inf], [3.0, 2.0, 1.0]]])[..., None, None]  # 2 runs of 3 σ
-    >>> data = xarray.Dataset({"mspbe": (("setting", "run", "sigma", "alpha", "eta"), scores)})
-    >>> labels = {"domain": "boyan_chain", "options": "[]", "learner": "gq", "lam": 0.9}
-    >>> score_report(data.assign_coords({name: ("setting", [value]) for name, value in labels.items()}))
-    'boyan_chain [] gq lam 0.9: smallest late MSPBE 2 at sigma 2 of 3, 1 of 6 runs diverged'
-    """
-    check.labelled("dataset", dataset, "domain", "options", "learner", "lam", "mspbe")
+def late_report(dataset: xarray.Dataset) -> str:
+    """For each setting, the smallest mean late MSPBE over its cells, where, and what diverged."""
+    late = dataset["mspbe_late" if "mspbe_late" in dataset else "mspbe"]
+    cells = late.mean("run").values if "run" in late.dims else late.values
+    labels = [
+        name
+        for name in ("domain", "options", "learner", "lam", "sigma")
+        if name in dataset and dataset[name].dims == ("setting",)
+    ]
     lines = []
-    for i in range(dataset.sizes["setting"]):
-        part = dataset.isel(setting=i)
-        scores = part["mspbe"].values[..., 0, 0].astype(float)
-        mean, lost = scores.mean(axis=0), int(np.isinf(scores).sum())
-        name = f"{part['domain'].item()} {part['options'].item()} {part['learner'].item()} lam {part['lam'].item():g}"
-        lines.append(
-            f"{name}: smallest late MSPBE {mean.min():.3g} at sigma {int(mean.argmin()) + 1} of {len(mean)}, "
-            f"{lost} of {scores.size} runs diverged"
+    for i, costs in enumerate(cells):
+        place = " ".join(str(dataset[name].values[i]) for name in labels)
+        order = ranked({at: float(costs[at]) for at in np.ndindex(costs.shape)})
+        told = (
+            f"smallest mean late MSPBE {costs[order[0]]:.3g} at cell {order[0]}"
+            if order
+            else "none"
         )
+        lost = f"runs diverged in {costs.size - len(order)} of {costs.size} cells"
+        lines.append(f"{place}: {told}, {lost}")
     return "\n".join(lines)

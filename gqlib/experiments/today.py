@@ -22,9 +22,10 @@ of its own, and every state has weight 1/13. `script_matrices` are those; `Task`
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import product
 from typing import Literal, get_args
 
 import numpy as np
@@ -41,6 +42,7 @@ from gqlib.domains import (
     random_mdp,
 )
 from gqlib.domains.boyan_chain import triangles
+from gqlib.domains.finite import FiniteDomain
 from gqlib.domains.five_state_walk import FEATURES as WALKS
 from gqlib.domains.machine import CREW, PLAN, WEAR, machine, machine_mdp
 from gqlib.domains.random_problems import random_policy
@@ -50,7 +52,7 @@ from gqlib.methods import METHODS, Method, Task, eta_star, limits, means, run_me
 from gqlib.methods.limits import error_after
 from gqlib.methods.task import Kind, Walks
 from gqlib.sweeps.results import Labelled
-from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.setting import CheckedSetting, Count, Fraction, NonNegative, Setting
 from gqlib.sweeps.store import Arrays
 from gqlib.sweeps.sweep import Experiment
 
@@ -61,19 +63,13 @@ __all__ = [
     "DRAWN",
     "ETAS",
     "FIGURE1",
-    "LAMS",
     "PROBLEMS",
     "SCRIPT_AREAS",
     "SEARCH_RUNS",
     "SEED",
     "MapSetting",
     "RunSetting",
-    "area_summary",
-    "map_point",
-    "map_summary",
     "method_of",
-    "method_runs",
-    "method_summary",
     "problem",
     "script_matrices",
     "today",
@@ -89,6 +85,7 @@ ALPHAS = tuple(2.0**-k for k in range(12, -1, -1))  # over which the error after
 DOUBLINGS = 10
 SEED = 2020  # the year of TDRC
 VERSION, MAPS = "1", "2"  # of runs and of maps
+MAPS_KEEP = ("abscissa", "step", "error", "price")
 DIGITS, ZERO = 4, 1e-9  # of what a map keeps
 TEXTBOOK = "GQ(½, λ) textbook"
 
@@ -104,7 +101,7 @@ FIGURE1: dict[ProblemName, tuple[int, dict[str, float]]] = {
     "star": (20_000, dict.fromkeys(("TD(λ)", "TDC(λ)", "GTD2(λ)", "HTD(λ)", "V-trace(λ)"), 2.0**-8)
              | {"TDRC(λ)": 2.0**-6}),
 }  # fmt: skip
-FIGURE1_RUNS, FIGURE1_EVERY = 60, 100
+FIGURE1_RUNS, EVERY = 60, 100  # measured every so many steps
 # Mean area under the RMSPBE and its standard error over seeds 0 to 59, from the public script itself
 # (rlai-lab/Regularized-GradientTD at 20bf22d, experiments/prediction/figure1.py with RUNS = 60), without its progress
 # prints and plots, and with a small stand-in for the loop of RlGlue that it imports.
@@ -162,36 +159,30 @@ def _random(number: int, on: Kind) -> Task:
     rng = seeds.generator(SEED, number, seeds.TRAJECTORY)
     mdp = random_mdp(rng, 10, 3, 0.95, concentration=0.3)
     mu, pi = (random_policy(rng, 10, 3, concentration=2.0) for _ in range(2))
-    phi = rng.standard_normal((10, 5)) if on == "states" else rng.standard_normal((30, 8))
+    phi = rng.standard_normal((10, 5) if on == "states" else (30, 8))
     return Task(f"random {number}", mdp, mu, pi, phi, on=on)
 
 
 def _machine(on: Kind) -> Task:
-    if on == "states":
-        return Task("machine", machine_mdp(), CREW, PLAN, np.column_stack([np.ones(3), WEAR]))
-    phi = machine(features="wear").problem.features
-    return Task("machine", machine_mdp(), CREW, PLAN, phi, on="pairs")
+    line = np.column_stack([np.ones(3), WEAR])
+    phi = line if on == "states" else machine(features="wear").problem.features
+    return Task("machine", machine_mdp(), CREW, PLAN, phi, on=on)
 
 
 def _script_boyan() -> Task:
     """The chain that the script samples: the eleventh state always steps on, the end has value zero."""
-    moves = np.zeros((13, 1, 13))
+    moves, rewards = np.zeros((13, 1, 13)), np.full((13, 1), -3.0)
     for i in range(10):
         moves[i, 0, i + 1] = moves[i, 0, i + 2] = 0.5
     moves[10, 0, 11] = moves[11, 0, 12] = moves[12, 0, 12] = 1.0
-    rewards = np.full((13, 1), -3.0)
     rewards[11], rewards[12] = -2.0, 0.0
-    phi = triangles(13)
-    phi[12] = 0.0
-    only = np.ones((13, 1))
-    return Task(
-        "Boyan, script",
-        FiniteMDP(moves, rewards, 1.0, terminal=(12,)),
-        only,
-        only,
-        phi,
-        start=np.eye(13)[0],
+    phi, only, first = (
+        triangles(13) * (np.arange(13) < 12)[:, None],
+        np.ones((13, 1)),
+        np.eye(13)[0],
     )
+    mdp = FiniteMDP(moves, rewards, 1.0, terminal=(12,))
+    return Task("Boyan, script", mdp, only, only, phi, start=first)
 
 
 def script_matrices() -> tuple[Array, Array, Array]:
@@ -210,14 +201,6 @@ def script_matrices() -> tuple[Array, Array, Array]:
     rewards = np.array([-3.0] * 10 + [-2.0, -2.0, 0.0])
     phi = triangles(13)
     return phi.T @ (chain @ phi - phi) / 13.0, phi.T @ rewards / 13.0, phi.T @ phi / 13.0
-
-
-def _collision(on: Kind) -> Task:
-    return Task.of(collision(collision_features(seeds.generator(SEED, 0, seeds.TRAJECTORY))), on=on)
-
-
-def _star(on: Kind) -> Task:
-    return Task.of(baird_star(features="classical"), on=on)
 
 
 # Every problem by name; those that end in "pairs" are on action values.
@@ -268,14 +251,19 @@ def _problem(name: str) -> Task:
         return Task.of(five_state_walk(kind), on=on)
     if plain.startswith("random"):
         return _random(int(plain.split()[1]), on)
-    if plain == "Boyan":
-        return Task.of(boyan_chain(states=13, gamma=1.0, terminal_features="zero"))
-    if plain == "Boyan, script":
-        return _script_boyan()
-    kinds: dict[str, Callable[[Kind], Task]] = {
-        "two-state": _two_state, "star": _star, "machine": _machine, "Collision": _collision
-    }  # fmt: skip
-    return kinds[plain](on)
+    others: dict[str, Callable[[], Task]] = {
+        "two-state": lambda: _two_state(on),
+        "star": lambda: Task.of(baird_star(features="classical"), on=on),
+        "Boyan": lambda: Task.of(boyan_chain(states=13, gamma=1.0, terminal_features="zero")),
+        "Boyan, script": _script_boyan,
+        "Collision": lambda: Task.of(_drawn_collision(SEED, 0), on=on),
+        "machine": lambda: _machine(on),
+    }
+    return others[plain]()
+
+
+def _drawn_collision(seed: int, run: int) -> FiniteDomain:
+    return collision(collision_features(seeds.generator(seed, run, seeds.TRAJECTORY)))
 
 
 def method_of(name: str, sigma: float | None = None) -> Method:
@@ -287,14 +275,11 @@ def method_of(name: str, sigma: float | None = None) -> Method:
     0.25
     """
     found = METHODS[check.choice("name", name, tuple(METHODS))]
-    if sigma is None:
-        return found
-    fields = {field: getattr(found, field) for field in found.__dataclass_fields__}
-    return Method(**fields | {"sigma": sigma})
+    return found if sigma is None else replace(found, sigma=sigma)
 
 
 @dataclass(frozen=True)
-class MapSetting(Setting):
+class MapSetting(CheckedSetting):
     """One point of a map: a problem, a method and λ (for ABTD, ζ), at every ratio in `ETAS`.
 
     Examples
@@ -305,16 +290,12 @@ class MapSetting(Setting):
 
     problem: ProblemName
     method: str
-    lam: float
-    sigma: float | None = None
+    lam: Fraction
+    sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Check the values."""
-        check.choice("problem", self.problem, PROBLEMS)
+        super().__post_init__()
         check.choice("method", self.method, tuple(METHODS))
-        object.__setattr__(self, "lam", check.scalar("lam", self.lam, low=0.0, high=1.0))
-        if self.sigma is not None:
-            object.__setattr__(self, "sigma", check.scalar("sigma", self.sigma, low=0.0, high=1.0))
 
 
 def map_point(setting: MapSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
@@ -332,36 +313,19 @@ def map_point(setting: MapSetting, runs: int, seed: int, *, first_run: int) -> A
     >>> point["eta_star"].round(4).tolist(), (point["abscissa"] < 0.0)[0].tolist()
     ([0.1424], [False, False, True, True, True])
     """
-    check.instance("setting", setting, MapSetting)
-    runs = check.integer("runs", runs, low=1)
-    check.integer("seed", seed, low=0)
-    check.integer("first_run", first_run, low=0)
     task, method = problem(setting.problem), method_of(setting.method, setting.sigma)
-    table = np.full((4, len(ETAS)), np.nan)
+    table, star, best = np.full((len(MAPS_KEEP), len(ETAS)), np.nan), np.nan, np.nan
     check.room("runs", runs, runs * (table.size + 2))
-    star = best = np.nan
     with contextlib.suppress(ValueError):  # a trace without a mean
-        if method.has_ratio:
-            star = eta_star(task, method, setting.lam)
-        for k, eta in enumerate(ETAS):
-            if k and not method.has_ratio:
-                table[:, k] = table[:, 0]
-                continue
+        star = eta_star(task, method, setting.lam) if method.has_ratio else star
+        for k, eta in enumerate(ETAS if method.has_ratio else ETAS[:1]):
             given = limits(task, method, setting.lam, eta)
-            table[:, k] = given.abscissa, given.step, given.error, given.price
-            if eta == GRADIENT_AT or not method.has_ratio:
-                stable = (
-                    given.step > 0.0
-                    and np.isfinite(given.price)
-                    and method.update != "least squares"
-                )
-                best = (
-                    error_after(task, method, setting.lam, ALPHAS, DOUBLINGS).min()
-                    if stable
-                    else np.nan
-                )
-    names = ("abscissa", "step", "error", "price")
-    arrays = {name: np.tile(row, (runs, 1)) for name, row in zip(names, table, strict=True)}
+            table[:, k:] = [[getattr(given, name)] for name in MAPS_KEEP]
+            usual = eta == GRADIENT_AT or not method.has_ratio
+            stable = given.step > 0.0 and np.isfinite(given.price)
+            if usual and stable and method.update != "least squares":
+                best = error_after(task, method, setting.lam, ALPHAS, DOUBLINGS).min()
+    arrays = {name: np.tile(row, (runs, 1)) for name, row in zip(MAPS_KEEP, table, strict=True)}
     return arrays | {"eta_star": np.full(runs, star), "best": np.full(runs, best)}
 
 
@@ -374,10 +338,8 @@ def map_summary(arrays: Arrays) -> dict[str, Labelled]:
     >>> kept["abscissa"][0], kept["eta"][1].tolist()[:2]
     (('run', 'eta'), [0.015625, 0.125])
     """
-    names, single = ("abscissa", "step", "error", "price"), ("eta_star", "best")
-    check.runs("arrays", arrays, **dict.fromkeys(names, 2), **dict.fromkeys(single, 1))
-    kept: dict[str, Labelled] = {name: (("run", "eta"), _settled(arrays[name])) for name in names}
-    kept |= {name: (("run",), _settled(arrays[name])) for name in single}
+    dims = {name: ("run", "eta")[: array.ndim] for name, array in arrays.items()}
+    kept: dict[str, Labelled] = {name: (dims[name], _settled(arrays[name])) for name in arrays}
     return kept | {"eta": (("eta",), np.array(ETAS))}
 
 
@@ -392,14 +354,8 @@ def _settled(values: Array) -> Array:
     )
 
 
-def _cases(names: tuple[ProblemName, ...]) -> tuple[MapSetting, ...]:
-    return tuple(
-        MapSetting(where, name, lam)
-        for where in names
-        for name, method in METHODS.items()
-        if problem(where).on in method.on
-        for lam in (LAMS if method.update != "direct" else LAMS[:1])
-    )
+def _map(name: str, title: str, settings: Iterable[Setting]) -> Experiment:
+    return Experiment(name, title, "map", tuple(settings), 1, SEED, MAPS, 1, summary="map")
 
 
 def today() -> Experiment:
@@ -410,8 +366,14 @@ def today() -> Experiment:
     >>> len(today().settings)
     759
     """
-    title = "Methods of today: exact maps over lambda and eta"
-    return Experiment("today", title, "map", _cases(MAPPED), 1, SEED, MAPS, 1, summary="map")
+    settings = [
+        MapSetting(where, name, lam)
+        for where in MAPPED
+        for name, method in METHODS.items()
+        if problem(where).on in method.on
+        for lam in (LAMS if method.update != "direct" else LAMS[:1])
+    ]
+    return _map("today", "Methods of today: exact maps over lambda and eta", settings)
 
 
 def today_sigma() -> Experiment:
@@ -423,18 +385,15 @@ def today_sigma() -> Experiment:
     True
     """
     where = [name for name in PROBLEMS if name.endswith("pairs")]
-    settings = tuple(
-        MapSetting(name, TEXTBOOK, lam, sigma)
-        for name in where
-        for lam in LAMS[1:]
-        for sigma in SIGMAS
-    )
+    settings = [
+        MapSetting(name, TEXTBOOK, *at) for name in where for at in product(LAMS[1:], SIGMAS)
+    ]
     title = "Textbook GQ(sigma, lambda): exact maps over sigma and lambda"
-    return Experiment("today-sigma", title, "map", settings, 1, SEED, MAPS, 1, summary="map")
+    return _map("today-sigma", title, settings)
 
 
 @dataclass(frozen=True)
-class RunSetting(Setting):
+class RunSetting(CheckedSetting):
     """A method on walks of a problem, at several step sizes side by side; η = 1.
 
     Examples
@@ -445,26 +404,15 @@ class RunSetting(Setting):
 
     problem: RunName
     method: str
-    lam: float
-    alphas: tuple[float, ...]
-    steps: int
-    every: int
+    lam: Fraction
+    alphas: tuple[NonNegative, ...]
+    steps: Count
+    every: Count
 
     def __post_init__(self) -> None:
-        """Check the values."""
-        check.choice("problem", self.problem, get_args(RunName))
+        super().__post_init__()
         check.choice("method", self.method, tuple(METHODS))
-        object.__setattr__(self, "lam", check.scalar("lam", self.lam, low=0.0, high=1.0))
-        given = self.alphas if isinstance(self.alphas, list | tuple) else (self.alphas,)
-        object.__setattr__(
-            self, "alphas", tuple(check.scalar("alphas", alpha, low=0.0) for alpha in given)
-        )
-        if not self.alphas:
-            raise ValueError("alphas is empty; it should hold at least one number")
-        object.__setattr__(self, "steps", check.integer("steps", self.steps, low=1))
-        object.__setattr__(
-            self, "every", check.integer("every", self.every, low=1, high=self.steps)
-        )
+        check.integer("every", self.every, low=1, high=self.steps)
 
 
 def method_runs(setting: RunSetting, runs: int, seed: int, *, first_run: int) -> Arrays:
@@ -482,27 +430,21 @@ def method_runs(setting: RunSetting, runs: int, seed: int, *, first_run: int) ->
     >>> areas["rmspbe"].shape, int(areas["diverged"].sum())
     ((3, 1), 0)
     """
-    check.instance("setting", setting, RunSetting)
-    runs, seed = check.integer("runs", runs, low=1), check.integer("seed", seed, low=0)
-    first_run = check.integer("first_run", first_run, low=0)
     check.room("runs", runs, 3 * runs * setting.steps)
     tasks, walks = _walked(setting.problem, setting.steps, runs, seed, first_run)
     done = run_method(list(tasks), method_of(setting.method), walks, lam=setting.lam, alphas=setting.alphas,
                       eta=GRADIENT_AT, every=setting.every)  # fmt: skip
-    theta = done.theta[:-1].transpose(
-        2, 1, 0, 3
-    )  # (runs, α, kept, d); the script measures before it stops
+    # (runs, α, kept, d); the script measures before it stops
+    theta = done.theta[:-1].transpose(2, 1, 0, 3)
     script = np.full(theta.shape[:2], np.nan)
     if setting.problem == "Boyan, script":
         script = _projected(theta, *script_matrices()).mean(axis=2)
     each = zip(theta, tasks, strict=True) if len(tasks) > 1 else [(theta, tasks[0])]
     areas = [_areas(weights, task) for weights, task in each]
-    return {
-        "rmspbe": np.concatenate([one for one, _ in areas]).reshape(theta.shape[:2]),
-        "rmsve": np.concatenate([one for _, one in areas]).reshape(theta.shape[:2]),
-        "script": script,
-        "diverged": done.diverged.T,
-    }
+    rmspbe, rmsve = (
+        np.concatenate(one).reshape(theta.shape[:2]) for one in zip(*areas, strict=True)
+    )
+    return {"rmspbe": rmspbe, "rmsve": rmsve, "script": script, "diverged": done.diverged.T}
 
 
 @lru_cache(maxsize=1)  # methods and λ follow each other on the same walks
@@ -511,9 +453,8 @@ def _walked(
 ) -> tuple[tuple[Task, ...], Walks]:
     """The task of all runs, or those of each, and their walks."""
     numbers = range(first_run, first_run + runs)
-    tasks: tuple[Task, ...] = (_problem(name),) if name != DRAWN else tuple(
-        Task.of(collision(collision_features(seeds.generator(seed, run, seeds.TRAJECTORY)))) for run in numbers
-    )  # fmt: skip
+    drawn = (Task.of(_drawn_collision(seed, run)) for run in numbers)
+    tasks = tuple(drawn) if name == DRAWN else (_problem(name),)
     draws = [seeds.generator(seed, run, seeds.BEHAVIOUR).random((steps + 1, 2)) for run in numbers]
     return tasks, tasks[0].follow(np.stack(draws, axis=2))
 
@@ -533,20 +474,22 @@ def _projected(theta: Array, a: Array, b: Array, m: Array) -> Array:
 
 
 def method_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """Every area, in single precision.
+    """Every area, in single precision, and which runs diverged.
 
     Examples
     --------
-    >>> areas = method_runs(RunSetting("walk, tabular", "TD(λ)", 0.0, (0.1,), 200, 50), 3, 0, first_run=0)
-    >>> method_summary(areas)["rmsve"][0]
-    ('run', 'alpha')
+    >>> kept = method_summary({"rmsve": np.ones((2, 1)), "diverged": np.zeros((2, 1), dtype=bool)})
+    >>> kept["rmsve"][0], kept["rmsve"][1].dtype, kept["diverged"][1].dtype
+    (('run', 'alpha'), dtype('float32'), dtype('bool'))
     """
-    names = ("rmspbe", "rmsve", "script")
-    check.runs("arrays", arrays, diverged=2, **dict.fromkeys(names, 2))
-    kept: dict[str, Labelled] = {
-        name: (("run", "alpha"), arrays[name].astype(np.float32)) for name in names
-    }
-    return kept | {"diverged": (("run", "alpha"), arrays["diverged"])}
+    kinds = {name: np.bool_ if name == "diverged" else np.float32 for name in arrays}
+    return {name: (("run", "alpha"), array.astype(kinds[name])) for name, array in arrays.items()}
+
+
+def area_summary(arrays: Arrays) -> dict[str, Labelled]:
+    """The areas under the value error of every run, to four significant digits, and which diverged."""
+    kept = method_summary(arrays)
+    return {"rmsve": (kept["rmsve"][0], _settled(arrays["rmsve"])), "diverged": kept["diverged"]}
 
 
 def today_figure1() -> Experiment:
@@ -557,23 +500,13 @@ def today_figure1() -> Experiment:
     >>> len(today_figure1().settings)
     30
     """
-    settings = tuple(
-        RunSetting(where, name, 0.0, (alpha,), steps, FIGURE1_EVERY)
+    settings = [
+        RunSetting(where, name, 0.0, (alpha,), steps, EVERY)
         for where, (steps, sizes) in FIGURE1.items()
         for name, alpha in sizes.items()
-    )
+    ]
     title, kind = "Figure 1 of the TDRC paper at its step sizes", "runs of today"
-    return Experiment(
-        "today-figure1",
-        title,
-        kind,
-        settings,
-        FIGURE1_RUNS,
-        SEED,
-        VERSION,
-        FIGURE1_RUNS,
-        summary=kind,
-    )
+    return _runs("today-figure1", title, settings, FIGURE1_RUNS, kind)
 
 
 def today_collision() -> Experiment:
@@ -584,24 +517,15 @@ def today_collision() -> Experiment:
     >>> len(today_collision().settings)
     40
     """
-    settings = tuple(
-        RunSetting(DRAWN, name, lam, COLLISION_ALPHAS, COLLISION_STEPS, FIGURE1_EVERY)
+    settings = [
+        RunSetting(DRAWN, name, lam, COLLISION_ALPHAS, COLLISION_STEPS, EVERY)
         for name in COLLISION_METHODS
         for lam in COLLISION_LAMS
-    )
-    title, kind = "Collision: areas under the value error", "runs of today"
-    return Experiment("today-collision", title, kind, settings, COLLISION_RUNS, SEED, VERSION, COLLISION_RUNS,
-                      summary="areas of today")  # fmt: skip
+    ]
+    title, kind = "Collision: areas under the value error", "areas of today"
+    return _runs("today-collision", title, settings, COLLISION_RUNS, kind)
 
 
-def area_summary(arrays: Arrays) -> dict[str, Labelled]:
-    """The areas under the value error of every run, to four significant digits, and which diverged.
-
-    Examples
-    --------
-    >>> areas = method_runs(RunSetting("walk, tabular", "TD(λ)", 0.0, (0.1,), 200, 50), 3, 0, first_run=0)
-    >>> list(area_summary(areas))
-    ['rmsve', 'diverged']
-    """
-    kept = method_summary(arrays)
-    return {"rmsve": (kept["rmsve"][0], _settled(arrays["rmsve"])), "diverged": kept["diverged"]}
+def _runs(name: str, title: str, settings: Iterable[Setting], runs: int, kind: str) -> Experiment:
+    every = tuple(settings)
+    return Experiment(name, title, "runs of today", every, runs, SEED, VERSION, runs, summary=kind)

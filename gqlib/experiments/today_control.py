@@ -14,7 +14,7 @@ The protocol, written down before the first of its runs was made:
 4. *Search*: 40 runs of each cell, seed `SEARCH_SEED`. The rule: the largest mean score; of equal ones the first.
    (The first protocol had 5, and a step of QRC(λ) that was not its authors'. With that put right all rows were
    searched with 40, after the fresh runs of the first choices had been seen, because five had turned out to be a
-   lottery in `gqlib.experiments.family`; the rule, the grid and the seeds stayed as they were.)
+   lottery in `gqlib.experiments.search_drawn_tiles`; the rule, the grid and the seeds stayed as they were.)
 5. *Results*: 100 fresh runs of the chosen cell, seed `today.SEED`. Runs of equal number share their random numbers, so
    that rows can be compared in pairs.
 6. *Score* of a run: the mean return over all of its episodes, which is the area under its learning curve. From the
@@ -24,11 +24,9 @@ The protocol, written down before the first of its runs was made:
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -37,16 +35,16 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.control.setting import TargetPolicy
 from gqlib.engine import EngineSetting, run_setting
+from gqlib.experiments.search import ranked, written_down
 from gqlib.experiments.today import SEED
 from gqlib.sweeps.results import Labelled
-from gqlib.sweeps.setting import Setting
+from gqlib.sweeps.setting import CheckedSetting, Setting
 from gqlib.sweeps.store import Arrays
 from gqlib.sweeps.sweep import Experiment
 
 if TYPE_CHECKING:
     import xarray
 
-    from gqlib._validate import Array
 
 __all__ = [
     "BASELINE",
@@ -59,10 +57,7 @@ __all__ = [
     "cells_of",
     "chosen",
     "chosen_cells",
-    "control_runs",
-    "control_summary",
     "engine_setting",
-    "search_summary",
     "today_control",
     "today_search",
 ]
@@ -135,7 +130,7 @@ def cells_of(row: str) -> tuple[Cell, ...]:
 
 
 @dataclass(frozen=True)
-class RowSetting(Setting):
+class RowSetting(CheckedSetting):
     """A row on a task, at some of its cells side by side.
 
     Examples
@@ -149,13 +144,9 @@ class RowSetting(Setting):
     cells: tuple[Cell, ...]
 
     def __post_init__(self) -> None:
-        """Check the values; what comes back from JSON is a list of lists."""
+        super().__post_init__()
         check.choice("task", self.task, tuple(TASKS))
         check.choice("row", self.row, (*ROWS, RANDOM))
-        cells = check.array("cells", self.cells, (None, 3))
-        object.__setattr__(
-            self, "cells", tuple((lam, alpha, second) for lam, alpha, second in cells.tolist())
-        )
 
 
 def engine_setting(task: str, row: str, cell: Cell) -> EngineSetting:
@@ -200,8 +191,6 @@ def control_runs(setting: RowSetting, runs: int, seed: int, *, first_run: int) -
     >>> {name: array.shape for name, array in kept.items()}
     {'returns': (2, 1, 150), 'diverged': (2, 1)}
     """
-    check.instance("setting", setting, RowSetting)
-    check.integer("first_run", first_run, low=0)
     found = [
         run_setting(
             engine_setting(setting.task, setting.row, cell), runs, seed, first_run=first_run
@@ -209,11 +198,9 @@ def control_runs(setting: RowSetting, runs: int, seed: int, *, first_run: int) -
         for cell in setting.cells
     ]
     worst = TASKS[setting.task].worst
-    returns = np.stack(
-        [np.where(np.isnan(one.returns), worst, one.returns) for one in found], axis=1
-    )
+    returns = [np.where(np.isnan(one.returns), worst, one.returns) for one in found]
     return {
-        "returns": returns.astype(np.float32),
+        "returns": np.stack(returns, axis=1).astype(np.float32),
         "diverged": np.stack([one.diverged for one in found], axis=1),
     }
 
@@ -227,7 +214,6 @@ def search_summary(arrays: Arrays) -> dict[str, Labelled]:
     >>> kept["score"][0], kept["diverged"][1].tolist()
     (('run', 'cell'), [0, 0, 0])
     """
-    check.runs("arrays", arrays, returns=3, diverged=2)
     scores = arrays["returns"].mean(axis=2, dtype=np.float64)
     diverged = arrays["diverged"].sum(axis=0).astype(np.int16)
     return {
@@ -245,7 +231,6 @@ def control_summary(arrays: Arrays) -> dict[str, Labelled]:
     >>> kept["score"][1].tolist(), kept["final"][0]
     ([1.0, 1.0], ('run',))
     """
-    check.runs("arrays", arrays, returns=3, diverged=2)
     returns = arrays["returns"][:, 0].astype(np.float64)
     last = returns[:, -(returns.shape[1] // QUARTER) :]
     return {
@@ -255,8 +240,8 @@ def control_summary(arrays: Arrays) -> dict[str, Labelled]:
     }
 
 
-def _places() -> Iterator[tuple[str, str]]:
-    yield from product(TASKS, ROWS)
+def _experiment(name: str, title: str, settings: Iterable[Setting], **about: Any) -> Experiment:
+    return Experiment(name, title, "control of today", tuple(settings), version=VERSION, **about)
 
 
 def today_search() -> Experiment:
@@ -267,14 +252,12 @@ def today_search() -> Experiment:
     >>> len(today_search().settings)
     45
     """
-    return Experiment(
-        name="today-search",
-        title="Control today: the search for step sizes",
-        function="control of today",
-        settings=tuple(RowSetting(task, row, cells_of(row)) for task, row in _places()),
+    return _experiment(
+        "today-search",
+        "Control today: the search for step sizes",
+        [RowSetting(task, row, cells_of(row)) for task, row in product(TASKS, ROWS)],
         runs=SEARCH_RUNS,
         seed=SEARCH_SEED,
-        version=VERSION,
         runs_per_task=5,
         summary="search of today",
     )
@@ -297,24 +280,22 @@ def chosen_cells(search: xarray.Dataset) -> dict[str, list[Cell]]:
     if search["key"].values.tolist() != [setting.key for setting in today_search().settings]:
         raise ValueError("search lacks settings; it should be the whole result of today-search")
     found: dict[str, list[Cell]] = {row: [] for row in ROWS}
-    means: Array = search["score"].values.astype(np.float64).mean(axis=1)
-    for (_, row), scores in zip(_places(), means, strict=True):
-        found[row].append(cells_of(row)[int(scores.argmax())])
+    scores = search["score"].values.astype(np.float64).mean(axis=1)
+    for (_, row), each in zip(product(TASKS, ROWS), scores, strict=True):
+        found[row].append(ranked(dict(zip(cells_of(row), -each, strict=True)))[0])
     return found
 
 
 @cache
 def chosen() -> dict[str, list[Cell]]:
-    """What the search chose: `chosen_cells`, written down in ``today_chosen.json``; a test compares.
+    """What the search chose: `chosen_cells`, written down in ``today_control_chosen.json``; a test compares.
 
     Examples
     --------
     >>> set(chosen()) == set(ROWS)
     True
     """
-    written = json.loads(
-        files("gqlib.experiments").joinpath("today_chosen.json").read_text(encoding="utf-8")
-    )
+    written = written_down("today_control")
     return {
         row: [(lam, alpha, second) for lam, alpha, second in cells]
         for row, cells in written.items()
@@ -329,19 +310,17 @@ def today_control() -> Experiment:
     >>> len(today_control().settings)
     48
     """
-    order = list(TASKS)
     settings = [
-        RowSetting(task, row, (chosen()[row][order.index(task)],)) for task, row in _places()
+        RowSetting(task, row, (chosen()[row][k],))
+        for (k, task), row in product(enumerate(TASKS), ROWS)
     ]
     settings += [RowSetting(task, RANDOM, ((0.0, 0.0, 1.0),)) for task in TASKS]
-    return Experiment(
-        name="today-control",
-        title="Control today: every learner at its chosen step sizes",
-        function="control of today",
-        settings=tuple(settings),
+    return _experiment(
+        "today-control",
+        "Control today: every learner at its chosen step sizes",
+        settings,
         runs=RUNS,
         seed=SEED,
-        version=VERSION,
         runs_per_task=RUNS,
         summary="control of today",
     )

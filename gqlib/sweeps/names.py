@@ -36,11 +36,12 @@ _CAR, _TWO, _GRID = (
     "gqlib.evaluation.grids",
 )
 _TODAY, _DRIVEN = "gqlib.experiments.today", "gqlib.experiments.today_control"
-_REPORTS, _KEPT = "gqlib.experiments.reports", "gqlib.experiments.kept"
+_RULES = "gqlib.experiments.figure3_rules"
+_DONE = "gqlib.experiments.mountain_car_results"
 
 TABLE: dict[str, dict[str, str]] = {
     "runner": {
-        "control": f"{_KEPT}:control_runs",
+        "control": f"{_DONE}:control_runs",
         "control grid": "gqlib.control.grids:control_grid_runs",
         "control of today": f"{_DRIVEN}:control_runs",
         "curve": "gqlib.evaluation.curves:curve_runs",
@@ -67,12 +68,12 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "summary": {
         "areas of today": f"{_TODAY}:area_summary",
-        "control": f"{_KEPT}:control_summary",
+        "control": f"{_DONE}:control_summary",
         "control grid": "gqlib.control.grids:control_grid_summary",
         "control of today": f"{_DRIVEN}:control_summary",
-        "control in blocks": f"{_KEPT}:control_summary_in_blocks",
-        "control totals": f"{_KEPT}:control_totals",
-        "control with spread": f"{_KEPT}:control_summary_with_spread",
+        "control in blocks": f"{_DONE}:control_summary_in_blocks",
+        "control totals": f"{_DONE}:control_totals",
+        "control with spread": f"{_DONE}:control_summary_with_spread",
         "curve": "gqlib.evaluation.curves:curve_summary",
         "everything": "gqlib.sweeps.results:keep_all",
         "cells": f"{_GRID}:cell_summary",
@@ -84,16 +85,14 @@ TABLE: dict[str, dict[str, str]] = {
         "two-state": f"{_TWO}:two_state_summary",
     },
     "finish": {
-        "cases": f"{_REPORTS}:pooled_cases",
-        "open choices": f"{_CAR}:label_open_choices",
+        "cases": f"{_DONE}:pooled_cases",
+        "open choices": f"{_DONE}:label_open_choices",
     },
     "report": {
-        "cases": f"{_REPORTS}:pooled_report",
-        "control": f"{_REPORTS}:control_report",
-        "curve": f"{_REPORTS}:curve_report",
-        "grid": f"{_REPORTS}:grid_report",
-        "scores": "gqlib.experiments.figure3_rules:score_report",
-        "two-state": f"{_REPORTS}:two_state_report",
+        "cases": f"{_DONE}:pooled_report",
+        "control": f"{_DONE}:control_report",
+        "late errors": f"{_RULES}:late_report",
+        "two-state": f"{_TWO}:two_state_report",
     },
     "experiment": {
         "fig2": f"{_TWO}:fig2",
@@ -110,15 +109,15 @@ TABLE: dict[str, dict[str, str]] = {
         "table1": f"{_CAR}:table1",
         "table2": f"{_CAR}:table2",
         "sensitivity-by-cell": f"{_CAR}:sensitivity_by_cell",
-        "coders": "gqlib.experiments.coders:both_coders",
-        "control-search": "gqlib.experiments.tuning:control_search",
-        "control-wide": "gqlib.experiments.tuning:control_wide",
-        "control-tuned": "gqlib.experiments.tuning:control_tuned",
-        "control-tuned-rltoolkit": "gqlib.experiments.tuning:control_tuned_rltoolkit",
-        "control-search-rltoolkit": "gqlib.experiments.retuning:control_search_rltoolkit",
-        "control-search-family": "gqlib.experiments.family:control_search_family",
-        "control-finals": "gqlib.experiments.family:control_finals",
-        "control-family": "gqlib.experiments.family:control_family",
+        "coders": "gqlib.experiments.mountain_car:coders",
+        "control-search": "gqlib.experiments.search_one_hash:control_search",
+        "control-wide": "gqlib.experiments.search_one_hash:control_wide",
+        "control-tuned": "gqlib.experiments.search_one_hash:control_tuned",
+        "control-tuned-rltoolkit": "gqlib.experiments.search_one_hash:control_tuned_rltoolkit",
+        "control-search-rltoolkit": "gqlib.experiments.search_drawn_tiles:control_search_rltoolkit",
+        "control-search-family": "gqlib.experiments.search_drawn_tiles:control_search_family",
+        "control-finals": "gqlib.experiments.search_drawn_tiles:control_finals",
+        "control-family": "gqlib.experiments.search_drawn_tiles:control_family",
         "today": f"{_TODAY}:today",
         "today-sigma": f"{_TODAY}:today_sigma",
         "today-figure1": f"{_TODAY}:today_figure1",

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gqlib.experiments import load_experiment, tuning
+from gqlib.experiments import load_experiment
 from gqlib.experiments import mountain_car as experiments
-from gqlib.experiments.kept import with_scores
+from gqlib.experiments import search_one_hash as tuning
+from gqlib.experiments.mountain_car_results import with_scores
 from gqlib.fast import ENGINE_VERSION
 from gqlib.stats import case_counts, holm, paired_difference
 from gqlib.stats.ends import cell, compare_with_ends, paired_p_values

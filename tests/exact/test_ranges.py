@@ -73,7 +73,7 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, ...]] = {
             "tabular.operator.mixed_fixed_point",
             "tabular.operator.mixture_policy",
         ),
-        *("experiments.family.panel_row", "experiments.figure3_rules.best_cell"),
+        *("experiments.search_drawn_tiles.panel_row", "experiments.figure3_rules.best_cell"),
     ),
     ("sigma", "[0.3, 0.3]"): (  # the one that the problem was made for
         *(
@@ -173,8 +173,6 @@ TAKEN: dict[str, str] = {
     "sweeps.store.canonical_json.value": "is called header or value in a refusal",
     "engine.coders.Features.indices.data": "handed to the user's function",
     "experiments.figure3.curve_setting.noise": "refused by the setting, as its sigma_noise",
-    "experiments.mountain_car.control_grid.p": "one of the fields that a grid varies, refused together",
-    "experiments.mountain_car.control_grid.target": "one of the fields that a grid varies, refused together",
 }
 
 
