@@ -219,7 +219,7 @@ def test_a_fixed_point_is_held_to_half_the_digits_in_any_units(factor):
     task = Task("scaled", mdp, base.mu, base.pi, base.phi[::2])
     theta = fixed_point(task, means(task, td, 0.5))
     increment_covariance(task, td, 0.5, theta * (1.0 + 1e-10))
-    with pytest.raises(ValueError, match="^theta leaves a mean step of size"):
+    with pytest.raises(ValueError, match=r"^theta leaves a mean step of size"):
         increment_covariance(task, td, 0.5, theta * (1.0 + 1e-5))
 
 
