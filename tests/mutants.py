@@ -240,7 +240,7 @@ WITHOUT_RANGES = {
             "prediction",
         )
     ),
-    *("bench/store", "bench/timing", "experiments/search"),
+    *("bench/store", "bench/timing", "experiments/mountain_car", "experiments/search"),
     *(f"control/{name}" for name in ("_answers", "_budget", "_weights", "engine", "tile_tables")),
     *(
         "domains/finite",
@@ -269,7 +269,6 @@ WITHOUT_RANGES = {
         "stats/_told",
         "sweeps/_lost",
         "sweeps/progress",
-        "sweeps/setting",
         "sweeps/workers",
     ),
 }
