@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from gqlib.edition import figures
-from gqlib.edition.drawn import drawn
+from kit import figures
+from kit.drawn import drawn
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -187,7 +187,7 @@ def test_numbers_may_be_missing_or_infinite_on_both_sides_only():
     assert not same(f"{head}1,line,1,a,5", f"{head}1,line,1,a,5\n1,line,1,a,5")
 
 
-SOURCE = """from gqlib.edition import figures
+SOURCE = """from kit import figures
 figure, axes = figures.new(figsize=(3, 2))
 axes.plot([0, 1, 0.5], label="up")
 figures.show(figure)"""
