@@ -221,7 +221,7 @@ def test_a_red_square_with_a_seal_of_its_own_is_noticed_where_its_cell_is_execut
         "no:xdist",
         ".",
     ]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(BOOK)])}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
