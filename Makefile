@@ -119,7 +119,7 @@ lint: $(STAMP) ## ruff, and mypy in strict mode on gqlib
 	$(BIN)/mypy
 
 bench: $(STAMP) ## measure the speed claims and print ratios
-	$(BIN)/gq bench
+	$(BIN)/python -m benchmarks
 
 lock: ## resolve pyproject.toml anew into requirements.lock (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: python3 -m pip install uv"; exit 1; }

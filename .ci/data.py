@@ -34,11 +34,13 @@ from markdown_it import MarkdownIt
 from PIL import Image
 
 from gqlib.claims import load_claims
-from gqlib.edition.figures import AXES, TABLE
 from gqlib.sweeps.results import load_results
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
+sys.path.append(str(BOOK))
+from kit.figures import AXES, TABLE  # noqa: E402
+
 WHERE = ROOT / "_build" / "data"
 DICTIONARY = BOOK / "data_dictionary.yml"
 SUMS, CRATE, NAME = "SHA256SUMS", "ro-crate-metadata.json", "gqlib-data"

@@ -28,8 +28,9 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
-import pdf
 import wheels
+
+import pdf
 
 ROOT = Path(__file__).resolve().parents[1]
 WHERE = ROOT / "_build" / "release"

@@ -21,7 +21,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from gqlib.edition.figures import AXES, TABLE, VECTOR
+from kit.figures import AXES, TABLE, VECTOR
 
 Numbers = NDArray[np.float64]
 GRID = (48, 36)  # fields of a picture, whose mean colours are compared

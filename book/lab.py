@@ -338,6 +338,7 @@ def write(folder: Path, made: dict[str, NotebookNode], html: Path = HTML) -> lis
                 shutil.copyfile(html / picture, folder / picture)
         else:
             path.unlink(missing_ok=True)
+    shutil.copytree(BOOK / "kit", folder / "kit", dirs_exist_ok=True)  # what its cells import
     for name, content in CONFIG.items():
         text = json.dumps(content, indent=1)
         (folder / ".jupyter" / "labconfig" / name).write_text(text + "\n", encoding="utf-8")

@@ -9,14 +9,14 @@ is the strongest case for the paper, in one sentence. A `finding` says in one se
 that are shown in short, too. `source` is missing for claims of the paper; ``successor`` marks what the abstract of
 Zhao and Yang (2026) says, which is kept apart from the paper's claims in every list and count.
 
-Formulas are typed as plain text, with Greek letters, `_` and `^`; `gqlib.edition.typeset` turns them into TeX. How the
-book shows the register is in `gqlib.edition.scorecard`.
+Formulas are typed as plain text, with Greek letters, `_` and `^`. How the book shows the register is in
+`book/kit/scorecard.py`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from gqlib import _validate as check
-from gqlib.edition.typeset import to_markdown
 
 __all__ = [
     "SOURCES",
@@ -35,7 +34,6 @@ __all__ = [
     "count_verdicts",
     "count_weights",
     "load_claims",
-    "render",
 ]
 
 Source = Literal["paper", "successor"]
@@ -321,62 +319,3 @@ def count_weights(claims: Iterable[Claim]) -> dict[str, int]:
     """
     counts = Counter(claim.weight for claim in checked(claims))
     return {weight: counts[weight] for weight in WEIGHTS}
-
-
-def render(claims: Iterable[Claim], *, links: bool = False, verdicts: bool = False) -> str:
-    r"""The claims as a Markdown table, one row each: its place, the claim with what holds, and where that is shown.
-
-    The case for the paper, where the register makes one, is the last line of the middle column. Formulas are TeX.
-
-    Parameters
-    ----------
-    links : bool
-        Link each chapter to its first cell of evidence.
-    verdicts : bool
-        Begin the second column with the verdict, for lists that mix several.
-
-    Examples
-    --------
-    >>> where = {"id": "sum", "section": "Abstract", "label": "a sum", "cells": (("errata", "cell-sum"),)}
-    >>> says = {"says": "2σ = 3σ", "verdict": "corrected", "correction": "It is 2.", "readings": "", "weight": "slip"}
-    >>> claim = Claim(**where, **says, items=(), tests=())
-    >>> print(render([claim], verdicts=True).splitlines()[-1])
-    | Abstract, a sum | **corrected (slip)** $2\sigma = 3\sigma$ <br>*It is 2.* | errata |
-    """
-    claims = checked(claims)
-    check.flag("links", links)
-    check.flag("verdicts", verdicts)
-    names = {claim.id: claim.place for claim in claims}
-    rows = ["| where | what the paper says, *and what holds* | shown in |", "|---|---|---|"]
-    for claim in claims:
-        first = dict(reversed(claim.cells))
-        shown = [
-            f"[{chapter.replace('_', ' ')}](#{first[chapter]})"
-            if links
-            else chapter.replace("_", " ")
-            for chapter in dict.fromkeys(chapter for chapter, _ in claim.cells)
-        ]
-        columns = [to_markdown(claim.place), _judged(claim, verdicts, names), ", ".join(shown)]
-        rows.append("| " + " | ".join(columns) + " |")
-    return "\n".join(rows)
-
-
-def _judged(claim: Claim, verdicts: bool, names: Mapping[str, str]) -> str:
-    said, told, case = map(
-        to_markdown, (claim.says, claim.correction or claim.readings, claim.defence)
-    )
-    weight = f" ({claim.weight})" if claim.weight else ""
-    parts = [
-        f"**{claim.verdict}{weight}** {said}"
-        if verdicts
-        else said + f"{weight and f' **{claim.weight}**'}"
-    ]
-    parts += [f"*{told}*"] if told else []
-    again = (
-        f"judged with {to_markdown(names[claim.repeats])}"
-        if claim.repeats in names
-        else "judged elsewhere"
-    )
-    parts += [f"({again}; not counted again)"] if claim.repeats else []
-    parts += [f"**For the paper:** {case}"] if case else []
-    return " <br>".join(parts)

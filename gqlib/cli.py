@@ -183,28 +183,6 @@ def _parser() -> argparse.ArgumentParser:
         help="paper (default), or successor (its abstract)",
     )
     claims.add_argument("--json", action="store_true", help="print JSON")
-
-    bench = command(_bench, "measure the engine, as ratios; ends with 1 if a bar is missed")
-    bench.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    bench.add_argument(
-        "--repeats",
-        type=_whole,
-        default=7,
-        metavar="N",
-        help="measurements, of which the best counts",
-    )
-    bench.add_argument(
-        "--costs",
-        type=Path,
-        metavar="FILE",
-        help="measure each learner's step only, and write FILE",
-    )
-    bench.add_argument(
-        "--peers",
-        type=Path,
-        metavar="FILE",
-        help="measure other libraries' steps only, and write FILE",
-    )
     return parser
 
 
@@ -258,7 +236,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code.
 
-    That is 0 if all went well, 1 if `gq bench` missed a bar, 2 for an error, reported in one line, 130 after Ctrl-C and
+    That is 0 if all went well, 2 for an error, reported in one line, 130 after Ctrl-C and
     143 after SIGTERM.
 
     Examples
@@ -425,8 +403,8 @@ def _values(text: str) -> list[Any]:
 def _report(name: str, experiment: Experiment, result: xarray.Dataset) -> str:
     """A few lines about a result; Tables 1 and 2 beside those of the paper."""
     if name in ("table1", "table2"):
-        from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
         from gqlib.experiments.mountain_car_results import cases_table, pooled_cases
+        from gqlib.experiments.printed import PAPER_TABLE_1, PAPER_TABLE_2
 
         return cases_table(
             pooled_cases(result) if name == "table2" else result, PAPER_TABLE_2, PAPER_TABLE_1
@@ -498,7 +476,7 @@ def _plot(arguments: argparse.Namespace) -> None:
         import matplotlib
         from matplotlib import pyplot
 
-    from gqlib.edition.plots import plot_result
+    from gqlib.plots import plot_result
 
     matplotlib.use("agg")
     path, result = _opened(arguments)
@@ -608,23 +586,3 @@ def _told(claim: Claim) -> str:
         )
         lines += [f"    {line}" for line in wrapped if text]
     return "\n".join(lines)
-
-
-def _bench(arguments: argparse.Namespace) -> int:
-    from gqlib.bench.costs import write_costs
-    from gqlib.bench.engine import Printer, bench
-    from gqlib.bench.peers import write_peers
-
-    asked = [
-        (write, path)
-        for write, path in ((write_costs, arguments.costs), (write_peers, arguments.peers))
-        if path
-    ]
-    for _, path in asked:  # measuring takes minutes: what cannot be written is said first
-        if path.is_dir() or not path.parent.is_dir():
-            raise ValueError(
-                f"FILE is {str(path)!r}; it should be a file in a directory that is there"
-            )
-    for write, path in asked:
-        print(f"written to {write(path, arguments.repeats, Printer())}")
-    return 0 if asked else bench(arguments.repeats, as_json=arguments.json)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from chromium import CHROMIUM, FLAGS, ROOT
 
+sys.path += [str(ROOT), str(ROOT / "book")]  # `benchmarks`, and the book's `kit`
+
 
 def _fresh(html: Path) -> bool:
     """Whether the book was built after its text, records, style and settings were last changed."""

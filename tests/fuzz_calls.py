@@ -353,14 +353,6 @@ def searched_today() -> Any:
     return data.assign_coords(key=("setting", [setting.key for setting in settings]))
 
 
-@cache
-def map_of_today() -> Any:
-    """The committed map of Part V."""
-    from gqlib.sweeps.results import load_results
-
-    return load_results(ROOT / "results" / "today.npz")
-
-
 ENV = {"env": lambda: importlib.import_module("gymnasium").make("CartPole-v1", max_episode_steps=5)}
 SIDE_BY_SIDE = {
     "envs": lambda: importlib.import_module("gymnasium").make_vec("FrozenLake-v1", 2, "sync"),
@@ -408,11 +400,6 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "domains.episodes.sample_episode": {"mdp": by("mdp.FiniteMDP", gamma=1.0, terminal=[1])},
     "domains.episodes.TabularTask": {"mdp": by("mdp.FiniteMDP", gamma=1.0, terminal=[1])},
     "domains.collision.collision": {"features": None},
-    **{f"edition.best_sigma.{name}": {"name": "machine, table"} for name in ("case", "errors", "parabola")},
-    "edition.bowl.bowl_problem": {"name": "two states"},
-    "edition.method_map.map_rows": {"maps": lambda: map_of_today(), "problem": "star"},
-    "edition.lag.logbook": {"name": "machine"},
-    "edition.target.machine_weights": {"weights": "two weights"},
     "tiles3.tile_hash": {"coordinates": (0, -3, 2)},
     "domains.five_state_walk.five_state_walk": {"features": "dependent"},
     "methods.task.Task": {"features": np.eye(2), "start": None, "theta0": None},
@@ -522,7 +509,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "sweeps.results.save_results": {"path": lambda: FOLDER / "saved.npz"},
     "sweeps.exports.export_results": {"path": lambda: FOLDER / "saved.csv"},
     "sweeps.exports.select": {"name": "sigma", "value": "0.5"},
-    "edition.plots.plot_result": {"variable": "score"},
+    "plots.plot_result": {"variable": "score"},
     **{f"sweeps.{n}": {"path": by("sweeps.results.save_results")} for n in ("results.load_results", "store.read_file")},
     "sweeps.workers.computed": {"tasks": lambda: sweep()[0].tasks()[:1], "workers": 1},
     **{f"stats.{n}": {"scores": VALUES["first"]} for n in ("cases.case_counts", "comparisons.performance_profile")},
@@ -581,8 +568,7 @@ LEFT_OUT = {
         f"gqlib.engine.runs.{name}": "compiles, which takes longer than a case may; refusals: tests/test_engine.py"
         for name in ("run", "run_setting", "engine_runs")
     },
-    "gqlib.edition.figures.new": "hands its arguments to matplotlib",
-    "gqlib.edition.explore.to_javascript": "translates sympy expressions of this module",
+    "gqlib.plots.new": "hands its arguments to matplotlib",
     **{
         f"gqlib.domains.finite.{name}": "inner steps of the domains, on records that they fill in"
         for name in ("Chain", "Chain.walk", "Tables.trajectory", "build")

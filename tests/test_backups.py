@@ -6,7 +6,7 @@ import pytest
 
 from gqlib import tabular
 from gqlib.domains.episodes import Episode
-from gqlib.edition import backups, figures
+from kit import backups, figures
 
 matplotlib.use("Agg")
 

@@ -5,14 +5,16 @@ import json
 import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import gymnasium
 import numpy as np
 import pytest
 
-from gqlib.bench import agents, costs, general, peers, plain
-from gqlib.bench import engine as bench
+from benchmarks import __main__ as command
+from benchmarks import agents, costs, general, peers, plain
+from benchmarks import engine as bench
 from gqlib.control import run_control
 from gqlib.control.engine import engine_setting, one_run
 from gqlib.experiments.today_control import ROWS
@@ -360,3 +362,31 @@ def test_the_plain_sparse_loop_learns(monkeypatch):
         6000, "CartPole-v1", box=agents.PLACES["CartPole"].box, sides=4, alpha=0.2
     )
     assert (starts[-1] - starts[-11]) / 10 > 60
+
+
+def test_the_command_gets_its_options_and_gives_its_code(monkeypatch):
+    called = []
+    monkeypatch.setattr(
+        command, "bench", lambda repeats, as_json: called.append((repeats, as_json)) or 1
+    )
+    assert command.main([]) == command.main(["--repeats", "2", "--json"]) == 1
+    for name in ("costs", "peers"):
+        monkeypatch.setattr(
+            command, f"write_{name}", lambda *given, name=name: called.append((name, *given[:2]))
+        )
+    assert command.main(["--costs", "a.json", "--peers", "b.json", "--repeats", "3"]) == 0
+    files = [("costs", Path("a.json"), 3), ("peers", Path("b.json"), 3)]
+    assert called == [(7, False), (2, True), *files]
+
+
+@pytest.mark.parametrize("option", ["--costs", "--peers", "--repeats"])
+@pytest.mark.parametrize("value", [".", "file/x.json", "nowhere/x.json", "0"])
+def test_the_command_refuses_before_it_measures(option, value, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "0").mkdir()
+    for name in ("bench", "write_costs", "write_peers"):
+        monkeypatch.setattr(command, name, lambda *given, **_: pytest.fail("it measured"))
+    with pytest.raises(SystemExit, match="2"):
+        command.main([option, value])
+    assert value in capsys.readouterr().err

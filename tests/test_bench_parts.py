@@ -18,9 +18,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gqlib.bench import agents, costs, general, matrices, peers, plain, prediction, store
-from gqlib.bench import engine as bench
-from gqlib.bench.timing import least_seconds
+from benchmarks import agents, costs, general, matrices, peers, plain, prediction, store
+from benchmarks import engine as bench
+from benchmarks.timing import least_seconds
 from gqlib.control import ControlSetting
 from gqlib.control.engine import engine_setting
 from gqlib.control.tile_tables import tile_table

@@ -12,10 +12,10 @@ from javascript import (
     scripts,
 )
 
-from gqlib.edition import best_sigma
-from gqlib.edition.best_sigma import CASES, LAMS, SIGMAS
 from gqlib.learners.corrected import CorrectedProblem, variant_tables
 from gqlib.learners.ensemble import gq_ensemble, pair_walks
+from kit import best_sigma
+from kit.best_sigma import CASES, LAMS, SIGMAS
 
 
 @pytest.fixture(scope="module")

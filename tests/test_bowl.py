@@ -17,7 +17,7 @@ from scipy.linalg import expm
 
 from gqlib.domains import two_state
 from gqlib.domains.machine import CREW, PLAN
-from gqlib.edition import bowl
+from kit import bowl
 
 GRID = list(itertools.product(bowl.BOWLS, (0.0, 0.4, 1.0), (0.0, 0.9, 1.0), (0.5, 0.99)))
 

@@ -30,9 +30,9 @@ from chromium import (
 from scipy.linalg import expm
 
 from gqlib.domains import two_state
-from gqlib.edition import explore
 from gqlib.stability import joint_matrix, spectral_abscissa
 from gqlib.stats import case_null
+from kit import explore
 
 pytestmark = pytest.mark.slow
 

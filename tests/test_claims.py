@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gqlib.claims import VERDICTS, count_verdicts, count_weights, load_claims, render
+from gqlib.claims import VERDICTS, count_verdicts, count_weights, load_claims
 from gqlib.cli import main
-from gqlib.edition.paper import NUMBERED_ITEMS
+from gqlib.experiments.printed import NUMBERED_ITEMS
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = load_claims()
@@ -101,24 +101,3 @@ def test_negative_verdicts_and_changed_hypotheses_have_a_defence_of_one_sentence
     assert len(severe) >= 3
     for claim in severe:
         assert 8 <= len(claim.defence.split()) <= 70, claim.id
-
-
-def test_the_table_names_places_as_a_reader_would():
-    text = render(CLAIMS)
-    assert "uptate" not in text
-    assert "theorem2" not in text
-    assert text.count("**For the paper:**") == sum(bool(claim.defence) for claim in CLAIMS)
-
-
-def test_the_table_begins_with_its_head_and_links_only_where_asked():
-    claims = load_claims()[:3]
-    plain, linked = render(claims), render(claims, links=True)
-    assert plain.splitlines()[:2] == [
-        "| where | what the paper says, *and what holds* | shown in |",
-        "|---|---|---|",
-    ]
-    assert plain == render(claims, links=False, verdicts=False)
-    assert "](#" not in plain
-    assert linked.count("](#") == sum(
-        len({chapter for chapter, _ in claim.cells}) for claim in claims
-    )

@@ -23,7 +23,6 @@ from sweep_tasks import experiment
 
 import gqlib
 from gqlib import cli, experiments
-from gqlib.bench.engine import Printer
 from gqlib.claims import Claim
 from gqlib.experiments.mountain_car import control_experiment, control_grid, table2
 from gqlib.sweeps import progress
@@ -345,7 +344,6 @@ def test_another_number_of_runs_does_not_touch_the_committed_file(tmp_path: Path
         (("run", "json:dumps"), "json:dumps should be a function that needs no argument"),
         (("plot", "fig9"), "there is no result results/fig9.npz; those in results are: none"),
         (("export", "fig9", "--csv"), "there is no result"),
-        (("bench", "--repeats", "0"), "'0' is not a whole number"),
         (("reproduce", "fig9"), "fig9"),
         (("reproduce", "fig2", "--runs", "0"), "'0' is not a whole number of at least 1"),
         (("reproduce", "fig2", "--runs", "x"), "'x' is not a whole number"),
@@ -399,7 +397,7 @@ def test_the_command_alone_shows_its_usage_and_knows_its_version(
     assert run() == 0
     told = capsys.readouterr().out
     assert told.startswith("usage: gq")
-    for command in ("reproduce", "run", "plot", "export", "manifest", "claims", "bench"):
+    for command in ("reproduce", "run", "plot", "export", "manifest", "claims"):
         assert f"\n    {command}" in told
     assert run("--version") == 0
     assert capsys.readouterr().out == f"gq {gqlib.__version__}\n"
@@ -409,10 +407,7 @@ def test_the_command_alone_shows_its_usage_and_knows_its_version(
     "arguments",
     [
         (),
-        *(
-            (name,)
-            for name in ("reproduce", "run", "plot", "export", "manifest", "claims", "bench")
-        ),
+        *((name,) for name in ("reproduce", "run", "plot", "export", "manifest", "claims")),
     ],
 )
 def test_help_is_there_for_every_command(
@@ -498,46 +493,6 @@ def test_a_terminal_without_greek_letters_gets_their_names() -> None:
     assert cli._spelt(UnicodeEncodeError("cp1252", "σΓλ₀→☃", 0, 6, ""))[0] == "sigmaGammalambda0->?"
     with pytest.raises(UnicodeDecodeError):
         cli._spelt(UnicodeDecodeError("utf-8", b"x", 0, 1, ""))
-
-
-def test_the_benchmark_gets_its_options_and_gives_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[Any] = []
-
-    def bench(repeats: int, *, as_json: bool) -> int:
-        called.append((repeats, as_json))
-        return 1
-
-    monkeypatch.setattr("gqlib.bench.engine.bench", bench)
-    assert run("bench") == run("bench", "--repeats", "2", "--json") == 1
-    assert called == [(7, False), (2, True)]
-    for name in ("costs", "peers"):
-
-        def write(path: Path, repeats: int, tell: object, name: str = name) -> Path:
-            called.append((name, path, repeats, type(tell)))
-            return path
-
-        monkeypatch.setattr(f"gqlib.bench.{name}.write_{name}", write)
-    assert run("bench", "--costs", "a.json", "--peers", "b.json", "--repeats", "3") == 0
-    assert called[2:] == [
-        ("costs", Path("a.json"), 3, Printer),
-        ("peers", Path("b.json"), 3, Printer),
-    ]
-
-
-@pytest.mark.parametrize("option", ["--costs", "--peers"])
-@pytest.mark.parametrize("place", [".", "file/x.json", "nowhere/x.json"])
-def test_bench_says_what_it_cannot_write_before_it_measures(
-    option, place, tmp_path, monkeypatch, capsys
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").touch()
-    for name in ("costs", "peers"):
-        monkeypatch.setattr(
-            f"gqlib.bench.{name}.write_{name}", lambda *given: pytest.fail("it measured")
-        )
-    assert run("bench", option, place) == 2
-    told = f"gq: error: FILE is {place!r}; it should be a file in a directory that is there\n"
-    assert capsys.readouterr().err == told
 
 
 # The command with a sweep of 500 tasks in place of fig2: long enough to be interrupted.
@@ -833,7 +788,7 @@ def test_workers_are_those_asked_for_or_one_for_each_core(
 def test_tables_are_reported_beside_the_papers_and_the_second_is_pooled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
+    from gqlib.experiments.printed import PAPER_TABLE_1, PAPER_TABLE_2
 
     def told(result: Any, second: Any, first: Any) -> str:
         assert (second, first) == (PAPER_TABLE_2, PAPER_TABLE_1)
@@ -948,7 +903,7 @@ def test_a_drawing_goes_where_it_is_asked_to_or_beside_the_result(
     drawn: list[tuple[object, str]] = []
     monkeypatch.setattr(cli, "_opened", lambda arguments: (tmp_path / "a.npz", "runs"))
     monkeypatch.setattr(
-        "gqlib.edition.plots.plot_result",
+        "gqlib.plots.plot_result",
         lambda *given: drawn.append(given) or pyplot.figure(figsize=(1, 1)),
     )
     open_before = pyplot.get_fignums()

@@ -69,7 +69,7 @@ def test_the_command_line_is_as_it_was_agreed():
         assert found[name] == command, name
 
 
-@pytest.mark.parametrize("name", ["reproduce", "run", "claims", "bench"])
+@pytest.mark.parametrize("name", ["reproduce", "run", "claims"])
 def test_the_help_of_a_command_is_one_sentence_and_its_options(name, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([name, "--help"])

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from gqlib.claims import load_claims
-from gqlib.edition import figures
 from gqlib.sweeps.results import load_results
+from kit import figures
 
 ROOT = Path(__file__).parents[1]
 

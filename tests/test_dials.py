@@ -19,10 +19,10 @@ from javascript import (
 from gqlib import tabular
 from gqlib.domains.episodes import Episode
 from gqlib.domains.machine import BROKEN, PLAN, REPAIR, RUN, WORN
-from gqlib.edition import dials
-from gqlib.edition.backups import draw_credit
-from gqlib.edition.paper import PAPER_TABLE_1
+from gqlib.experiments.printed import PAPER_TABLE_1
 from gqlib.stats import case_null
+from kit import dials
+from kit.backups import draw_credit
 
 MADE = {
     "backup": dials.backup_explorable,

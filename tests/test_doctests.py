@@ -22,7 +22,7 @@ MODULES = sorted(
     info.name
     for info in pkgutil.walk_packages(gqlib.__path__, "gqlib.")
     if not info.name.endswith("__main__")
-)
+) + sorted(f"kit.{path.stem}" for path in BOOK.glob("kit/[!_]*.py"))
 ON_PAGE = re.findall(r"automodule:: (\S+)", (BOOK / "api.md").read_text(encoding="utf-8"))
 # Names that others rely on: they stay importable as written here.
 RELIED_ON = (
@@ -84,7 +84,7 @@ def takes_seconds(name):
     """Whether the examples measure, compile, draw or run experiments."""
     some = {"evaluation": ("curves", "run"), "experiments": ("figure3", "today_control", "tuning")}
     package, _, module = name.removeprefix("gqlib.").partition(".")
-    return package in ("bench", "edition", "engine") or module in some.get(package, ())
+    return package in ("plots", "engine", "kit") or module in some.get(package, ())
 
 
 @pytest.mark.parametrize(
@@ -242,6 +242,6 @@ def test_the_chapters_were_read():
     assert len(used) > 150
     assert {
         ("gqlib", "FiniteMDP"),
-        ("gqlib.edition.figures", "new"),
+        ("gqlib.learners", "gq_step"),
         ("gqlib.domains", "two_state"),
     } <= used

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gqlib.domains.machine import CREW, PLAN, RUN, machine_mdp
-from gqlib.edition import drawings, figures
+from kit import drawings, figures
 
 matplotlib.use("Agg")
 

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from gqlib.edition import drawn as module
-from gqlib.edition.drawn import drawn
+from kit import drawn as module
+from kit.drawn import drawn
 
 BOOK = Path(__file__).parents[1] / "book"
 X = np.linspace(0.1, 3.0, 60)

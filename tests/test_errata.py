@@ -24,8 +24,8 @@ from gqlib.domains import (
     two_state,
 )
 from gqlib.domains.episodes import Episode
-from gqlib.edition.paper import PAPER_TABLE_1, PAPER_TABLE_2
 from gqlib.evaluation.measures import empirical_moments
+from gqlib.experiments.printed import PAPER_TABLE_1, PAPER_TABLE_2
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
 from gqlib.learners.relatives import expected_sarsa_step, sarsa_lambda_step
 from gqlib.learners.sigma import MEANS, dynamic

@@ -17,8 +17,8 @@ from scipy.linalg import expm
 from gqlib import PredictionProblem
 from gqlib.domains import two_state
 from gqlib.domains.two_state import ENDINGS
-from gqlib.edition import explore
 from gqlib.stability import joint_matrix
+from kit import explore
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numba.core.event import trigger_event
 
-from gqlib.bench import general
+from benchmarks import general
 from gqlib.control import ControlSetting, corrected, run_control
 from gqlib.control import engine as driver
 from gqlib.control.tile_tables import tile_table

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from PIL import Image
 
-from gqlib.edition import figures
-from gqlib.edition.figure_data import axes_of, stride, table
+from kit import figures
+from kit.figure_data import axes_of, stride, table
 
 X = np.array([1.0, 2.0, 3.0])
 

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
-from gqlib.edition import figure_data, figures
-from gqlib.edition.drawn import drawn
+from kit import figure_data, figures
+from kit.drawn import drawn
 
 matplotlib.use("Agg")
 

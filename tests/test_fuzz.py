@@ -349,8 +349,6 @@ def test_spoilt_arguments_are_taken_or_refused_and_nothing_else(monkeypatch, tmp
 
 # What longer runs found and no default case tries.
 FOUND = [
-    ("edition.best_sigma.case", {"name": ["a"]}),
-    ("edition.best_sigma.parabola", {"name": {1: 2}}),
     ("engine.coders.Features.indices", {"state": {}}),
     ("engine.coders.Features.indices", {"state": "greedy"}),
     ("engine.coders.Features.indices", {"state": -1}),
@@ -422,7 +420,6 @@ PLACES = ["file/below", "null\0byte", "a" * 5000, "file"]
 ADDRESSES = ["", "nonsense", "tcp://", "http//x:1", "σ", "tcp:// host"]
 WORDS = [
     "claims",
-    "bench",
     "reproduce",
     "--verdict",
     "maybe",

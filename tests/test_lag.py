@@ -15,8 +15,8 @@ from javascript import (
 )
 
 from gqlib.domains.machine import machine_mdp
-from gqlib.edition import lag
 from gqlib.learners import gq_step, gq_step_lagged, semi_gradient_step
+from kit import lag
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = [

@@ -137,9 +137,7 @@ def test_values_are_shown_in_the_forms_they_offer(kernel):
     assert kernel.run("import sympy as sp\nsp.Symbol('gamma') / 2", "<cell 1>")
     latex = kernel.sent[1]["data"]
     assert latex == {"text/latex": r"$\displaystyle \frac{\gamma}{2}$", "text/plain": "gamma/2"}
-    assert kernel.run(
-        "from gqlib.edition.scorecard import Block\nBlock('<p>one</p>', 'one')", "<cell 2>"
-    )
+    assert kernel.run("from kit.scorecard import Block\nBlock('<p>one</p>', 'one')", "<cell 2>")
     forms = {
         "text/html": "<p>one</p>",
         "text/markdown": "one",
@@ -156,7 +154,7 @@ def test_a_figure_arrives_as_svg_in_the_colours_of_the_page(kernel, monkeypatch)
 
     monkeypatch.setattr(IPython, "get_ipython", kernel.Shell)
     monkeypatch.setattr(IPython.display, "display", kernel.display)
-    cell = "from gqlib.edition import figures\nfig, ax = figures.new()\nax.plot([0, 1])\nfigures.show(fig)"
+    cell = "from kit import figures\nfig, ax = figures.new()\nax.plot([0, 1])\nfigures.show(fig)"
     assert kernel.run(cell, "<cell 1>")
     assert [one["output_type"] for one in kernel.sent] == ["display_data"]
     assert "var(--gq-blue" in kernel.sent[0]["html"]
@@ -249,7 +247,7 @@ def test_modules_need_what_they_import():
     needs = pack.needs()
     assert needs["gqlib"] == needs["gqlib.stability"] == []
     assert needs["gqlib.symbolic"] == ["sympy"]
-    assert needs["gqlib.edition.figures"] == ["matplotlib"]
+    assert needs["kit.figures"] == ["matplotlib"]
     assert needs["gqlib.sweeps.results"] == ["results", "xarray"]
     assert set().union(*needs.values()) <= set(pack.GROUPS)
 

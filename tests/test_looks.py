@@ -11,8 +11,8 @@ from matplotlib.patches import ArrowStyle
 from gqlib.domains.boyan_chain import triangles
 from gqlib.domains.cart_pole import LENGTH
 from gqlib.domains.machine import PLAN, RUN
-from gqlib.edition import backups, drawings, figures
-from gqlib.edition.figures import BLACK, BLUE, ORANGE, RED, SKY
+from kit import backups, drawings, figures
+from kit.figures import BLACK, BLUE, ORANGE, RED, SKY
 
 matplotlib.use("Agg")
 

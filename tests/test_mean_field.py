@@ -19,7 +19,7 @@ from matplotlib.colors import to_hex
 from scipy.linalg import expm
 
 from gqlib.domains.machine import CREW, NEW, PLAN, RUN, machine_mdp
-from gqlib.edition import figures, mean_field
+from kit import figures, mean_field
 
 matplotlib.use("Agg")
 GRID = list(itertools.product((0.0, 0.3, 1.0), (0.0, 0.5, 0.9, 1.0), (0.5, 0.8, 0.95)))

@@ -11,11 +11,11 @@ import quickjs
 import xarray
 from chromium import DESK, NO_MOTION, PHONE, THEMES, listen, needs_browser, settle
 
-from gqlib.edition import method_map
-from gqlib.edition.explore import Slider
 from gqlib.experiments.today import ETAS, problem
 from gqlib.methods import METHODS, limits
 from gqlib.sweeps.results import load_results
+from kit import method_map
+from kit.explore import Slider
 
 ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "book" / "_static"

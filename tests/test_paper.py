@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from gqlib.edition import paper
-from gqlib.edition.paper import CASES, NUMBERED_ITEMS, PAPER_TABLE_1, PAPER_TABLE_2
+from gqlib.experiments import printed as paper
+from gqlib.experiments.printed import CASES, NUMBERED_ITEMS, PAPER_TABLE_1, PAPER_TABLE_2
 from gqlib.stats import case_null, grim, grim_counts
 
 INTERIOR = 49  # means of sigma: 0.02, 0.04, ..., 0.98

@@ -15,9 +15,9 @@ import jupytext
 import pytest
 
 from gqlib.claims import load_claims
-from gqlib.edition import index as paper_index
-from gqlib.edition.index import IMPLEMENTS, items_cited, library_index
-from gqlib.edition.paper import NUMBERED_ITEMS
+from gqlib.experiments.printed import NUMBERED_ITEMS
+from kit import index as paper_index
+from kit.index import IMPLEMENTS, items_cited, library_index
 
 ROOT = Path(__file__).parents[1]
 # Their docstrings say it without the number: the sum of Eq. (4) for values that are θᵀφ, A on-policy, and the norm of
@@ -140,9 +140,9 @@ def test_docstrings_are_those_of_the_package(monkeypatch):
     modules = {name for name in found if name.count(".") == 1}
     assert "gqlib.claims" not in modules
     assert not {
-        "gqlib.edition.index",
-        "gqlib.edition.paper",
-        "gqlib.edition.index.items_cited",
+        "kit.index",
+        "gqlib.experiments.printed",
+        "kit.index.items_cited",
     } & set(found)
     assert not [name for name in found if "._" in name]
 

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from gqlib.edition import figures
-from gqlib.edition.drawn import drawn
+from kit import figures
+from kit.drawn import drawn
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -187,7 +187,7 @@ def test_numbers_may_be_missing_or_infinite_on_both_sides_only():
     assert not same(f"{head}1,line,1,a,5", f"{head}1,line,1,a,5\n1,line,1,a,5")
 
 
-SOURCE = """from gqlib.edition import figures
+SOURCE = """from kit import figures
 figure, axes = figures.new(figsize=(3, 2))
 axes.plot([0, 1, 0.5], label="up")
 figures.show(figure)"""
@@ -221,7 +221,7 @@ def test_a_red_square_with_a_seal_of_its_own_is_noticed_where_its_cell_is_execut
         "no:xdist",
         ".",
     ]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(BOOK)])}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

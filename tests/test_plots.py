@@ -11,9 +11,10 @@ import pytest
 import xarray
 from matplotlib.colors import to_hex
 
-from gqlib.edition import figures, plots
-from gqlib.edition.plots import plot_result
+from gqlib import plots
+from gqlib.plots import plot_result
 from gqlib.sweeps.results import load_results
+from kit import figures
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 RESULTS = Path(__file__).parents[1] / "results"

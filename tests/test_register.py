@@ -11,12 +11,10 @@ from gqlib.claims import (
     VERDICTS,
     WEIGHTS,
     Claim,
-    _judged,
     checked,
     count_verdicts,
     count_weights,
     load_claims,
-    render,
 )
 
 GOOD = {
@@ -27,28 +25,6 @@ GOOD = {
     "verdict": "verified",
     "evidence": [{"test": "tests/test_claims.py::test_evidence_exists"}],
 }
-
-
-def test_render_has_a_row_for_each_claim_and_escapes_bars(tmp_path):
-    claims = load_claims(write(tmp_path, [GOOD | {"says": "this | that, ‖x‖ and P(s'|s, a)"}]))
-    lines = render(claims).splitlines()
-    assert len(lines) == 3
-    assert "this \\| that" in lines[2]
-    assert len(re.findall(r"(?<!\\)\|", lines[2])) == 4, "bars of formulas would end a column"
-
-
-def test_render_writes_formulas_as_tex_and_names_what_is_repeated(tmp_path):
-    again = GOOD | {
-        "id": "y",
-        "items": [],
-        "where": {"section": "Abstract", "label": "last"},
-        "repeats": "x",
-    }
-    claims = load_claims(write(tmp_path, [GOOD | {"says": "A_σ⁻¹ is *it*"}, again]))
-    first, second = render(claims).splitlines()[2:]
-    assert first == r"| Eq. (1) | $A_{\sigma}^{-1}$ is \*it\* |  |"
-    assert "(judged with Eq. (1); not counted again)" in second
-    assert "(judged elsewhere; not counted again)" in render(claims[1:])
 
 
 @pytest.mark.parametrize(
@@ -276,43 +252,13 @@ def test_verdicts_and_weights_are_counted_without_repeats():
     assert list(count_weights([])) == list(WEIGHTS)
 
 
-def test_only_claims_are_counted_and_rendered():
+def test_only_claims_are_counted():
     assert checked(claim for claim in (READ,)) == [READ]
-    for function in (checked, count_verdicts, count_weights, render):
+    for function in (checked, count_verdicts, count_weights):
         with pytest.raises(ValueError, match=r"^claims is 3; it should be a list of claims$"):
             function(3)
         with pytest.raises(ValueError, match=r"^claims is 'a'; it should be "):
             function([READ, "a"])
-    for name in ("links", "verdicts"):
-        with pytest.raises(ValueError, match=f"^{name} is 3; "):
-            render([READ], **{name: 3})
-
-
-def test_a_row_has_the_place_the_judgement_and_the_chapters():
-    again = READ.__class__(
-        **{**vars(READ), "id": "again", "repeats": "full", "weight": "", "correction": ""}
-    )
-    head, rule, first, second = render([READ, again]).split("\n")
-    assert (head, rule) == (
-        "| where | what the paper says, *and what holds* | shown in |",
-        "|---|---|---|",
-    )
-    assert first == (
-        r"| Eq. (7) | Says $\sigma$. **hypothesis** <br>*It is 2.* <br>**For the paper:** It is close. "
-        "| gq errata, other |"
-    )
-    assert second == (
-        r"| Eq. (7) | Says $\sigma$. <br>*Or 3.* <br>(judged with Eq. (7); not counted again) "
-        "<br>**For the paper:** It is close. | gq errata, other |"
-    )
-    linked = render([READ], links=True, verdicts=True).split("\n")[2]
-    assert linked.startswith(
-        r"| Eq. (7) | **corrected (hypothesis)** Says $\sigma$. <br>*It is 2.*"
-    )
-    assert linked.endswith("| [gq errata](#cell-a), [other](#cell-c) |")
-    assert _judged(again, True, {}).startswith(
-        r"**corrected** Says $\sigma$. <br>*Or 3.* <br>(judged elsewhere; not "
-    )
 
 
 TEXT = "- id: a\n  where: {section: Abstract, label: x}\n  says: it\n  verdict: verified\n  evidence: [{test: t}]\n"

@@ -15,8 +15,8 @@ from chromium import DESK, NO_MOTION, PHONE, listen, needs_browser, settle
 from markup import Seen
 
 from gqlib.claims import SECTIONS, VERDICTS, WEIGHTS, load_claims
-from gqlib.edition import scorecard
-from gqlib.edition.typeset import pieces
+from kit import scorecard
+from kit.typeset import pieces
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = load_claims()

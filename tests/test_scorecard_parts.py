@@ -7,7 +7,7 @@ import pytest
 from markup import Seen
 
 from gqlib.claims import SECTIONS, Claim
-from gqlib.edition import scorecard
+from kit import scorecard
 
 ONE = Claim(
     id="one",

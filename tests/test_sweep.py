@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sweep_tasks import Bare, Toy, Whim, experiment, toy, whim_study
 
-from gqlib.bench.store import finished_store
+from benchmarks.store import finished_store
 from gqlib.control import ControlSetting
 from gqlib.sweeps import progress as showing
 from gqlib.sweeps import sweep as sweeping
@@ -625,7 +625,7 @@ def test_the_bar_shows_on_a_terminal_only(
 
 
 def test_a_finished_store_is_opened_without_computing_anything(tmp_path: Path) -> None:
-    """`gq bench` says how long it takes for 30,000 runs."""
+    """`python -m benchmarks` says how long it takes for 30,000 runs."""
     sweep, store = finished_store(tmp_path, 2000)
     done = run_sweep(sweep, store)
     assert (done.found * sweep.runs_per_task, done.computed) == (2000, 0)

@@ -15,7 +15,7 @@ from javascript import (
 )
 
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
-from gqlib.edition import target
+from kit import target
 
 pytestmark = pytest.mark.slow
 

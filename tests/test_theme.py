@@ -37,7 +37,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from PIL import Image
 
-from gqlib.edition import figures, themed
+from kit import figures, themed
 
 BOOK = Path(__file__).parents[1] / "book"
 

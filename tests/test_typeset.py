@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gqlib.edition.typeset import _greek, pieces, to_html, to_markdown
+from kit.typeset import _greek, pieces, to_html, to_markdown
 
 
 @pytest.mark.parametrize(

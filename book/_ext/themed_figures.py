@@ -1,11 +1,12 @@
 """Figures that belong to the page: the SVG inside a figure's PNG is put into the HTML, in the theme's colours.
 
-A record keeps a figure as a PNG that carries the drawing as SVG (`gqlib.edition.figures`). Here the SVG replaces the
-PNG in HTML pages, dressed by `gqlib.edition.themed`. LaTeX and EPUB get the PNG.
+A record keeps a figure as a PNG that carries the drawing as SVG (`kit.figures`). Here the SVG replaces the
+PNG in HTML pages, dressed by `kit.themed`. LaTeX and EPUB get the PNG.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from docutils import nodes
 from PIL import Image
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from gqlib.edition.figures import VECTOR
-from gqlib.edition.themed import inline
+sys.path.append(str(Path(__file__).parents[1]))
+from kit.figures import VECTOR
+from kit.themed import inline
 
 
 class InlineFigures(SphinxPostTransform):

@@ -1,6 +1,6 @@
 /* The live figure of the chapter on the corrected GQ(σ, λ): where each σ leads, and how much noise it makes.
  *
- * The numbers come from gqlib.edition.best_sigma; the tools are those of explorables.js.
+ * The numbers come from kit.best_sigma; the tools are those of explorables.js.
  */
 (function (root) {
   "use strict";

@@ -1,6 +1,6 @@
 /* The live figure of the chapter on MSPBE: the bowl of two weights, and two ways from the same start.
  *
- * The formulas come from gqlib.edition.bowl; the tools, and most numerics, are those of explorables.js and mean_field.js.
+ * The formulas come from kit.bowl; the tools, and most numerics, are those of explorables.js and mean_field.js.
  */
 (function (root) {
   "use strict";

@@ -1,6 +1,6 @@
 /* Live figures of the first two chapters and of the table of cases: the dial of one update, of one payment, of chance.
  *
- * The formulas come from gqlib.edition.dials; the tools are those of explorables.js.
+ * The formulas come from kit.dials; the tools are those of explorables.js.
  */
 (function (root) {
   "use strict";

@@ -1,6 +1,6 @@
 /* The book's live figures: plain SVG, no library, nothing fetched.
  *
- * A chapter holds, beside a static figure, a block written by gqlib.edition.explore: settings, and formulas that sympy
+ * A chapter holds, beside a static figure, a block written by kit.explore: settings, and formulas that sympy
  * printed as JavaScript. This script draws them at the place of the static figure, which stays a click away together
  * with its caption; the caption below is that of the live one.
  * No mathematics of the book is written by hand here: only the numerical tools below, which tests hold to numpy.

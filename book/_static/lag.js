@@ -1,7 +1,7 @@
 /* The live figure of the chapter on the algorithm: one logbook, read with the correction of this step, of the step
  * before, and with none.
  *
- * Step and logbooks come from gqlib.edition.lag; the tools are those of explorables.js.
+ * Step and logbooks come from kit.lag; the tools are those of explorables.js.
  */
 (function (root) {
   "use strict";

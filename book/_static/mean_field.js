@@ -1,6 +1,6 @@
 /* The live figure of the chapter on the expected update: the field of arrows Aθ + b of the machine with two weights.
  *
- * The formulas come from gqlib.edition.mean_field; the tools, and all numerics, are those of explorables.js.
+ * The formulas come from kit.mean_field; the tools, and all numerics, are those of explorables.js.
  */
 (function (root) {
   "use strict";

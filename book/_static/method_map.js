@@ -1,6 +1,6 @@
 /* The live map of Part V: which method is stable where, and what it converges to.
  *
- * The numbers come from gqlib.edition.method_map; the tools are those of explorables.js.
+ * The numbers come from kit.method_map; the tools are those of explorables.js.
  */
 (function (root) {
   "use strict";

@@ -1,6 +1,6 @@
 /* The live figure of the chapter on what it converges to: where the weights come to rest on the machine.
  *
- * The formulas come from gqlib.edition.target; the tools, and most numerics, are those of explorables.js.
+ * The formulas come from kit.target; the tools, and most numerics, are those of explorables.js.
  */
 (function (root) {
   "use strict";

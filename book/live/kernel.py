@@ -129,7 +129,7 @@ def emit(kind: str, forms: dict[str, str]) -> None:
     flush()
     output: dict[str, Any] = {"output_type": kind, "data": forms}
     if "image/svg+xml" in forms:
-        from gqlib.edition.themed import inline
+        from kit.themed import inline
 
         drawn += 1
         output["html"] = inline(
@@ -191,7 +191,7 @@ def without_compiler() -> types.ModuleType:
 def install() -> None:
     """Set up what a cell expects: a module of its own, the folder of the book, and IPython's few names."""
     os.environ.update(MPLBACKEND="agg", GQLIB_NO_NUMBA="1")
-    sys.path[:0] = [ROOT, f"{ROOT}/extra"]
+    sys.path[:0] = [f"{ROOT}/book", ROOT, f"{ROOT}/extra"]
     os.chdir(f"{ROOT}/book")
     shell = Shell()
     package = types.ModuleType("IPython")

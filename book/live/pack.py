@@ -164,8 +164,9 @@ def plain(group: str) -> dict[str, bytes]:
 
 def library() -> dict[str, bytes]:
     """What cells read besides wheels: gqlib, the book, IPython's printer, and who needs what."""
-    gqlib = ROOT / "gqlib"
-    paths = [*gqlib.rglob("*.py"), *gqlib.rglob("*.json"), *BOOK.glob("*.md"), *BOOK.glob("*.yml")]
+    gqlib, kit = ROOT / "gqlib", BOOK / "kit"
+    code = [*gqlib.rglob("*.py"), *gqlib.rglob("*.json"), *kit.glob("*.py")]
+    paths = [*code, *BOOK.glob("*.md"), *BOOK.glob("*.yml")]
     return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths} | {
         "extra/gq_pretty.py": installed("IPython.lib.pretty").read_bytes(),
         "needs.json": json.dumps(needs(), sort_keys=True).encode(),
@@ -173,7 +174,7 @@ def library() -> dict[str, bytes]:
 
 
 def needs() -> dict[str, list[str]]:
-    """The groups that an import needs: of each module of gqlib, and of the packages from outside.
+    """The groups that an import needs: of each module of gqlib and of the book's kit, and of the packages from outside.
 
     That is what is imported with the module, and what its own functions import when they are called; of a package, what
     the functions do that it offers. Where that is too little, Python says which package is missing, and a cell that
@@ -184,8 +185,10 @@ def needs() -> dict[str, list[str]]:
     """
     at_once: dict[str, set[str]] = {}
     later: dict[str, set[str]] = {}
-    for path in sorted((ROOT / "gqlib").rglob("*.py")):
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    ours = [*(ROOT / "gqlib").rglob("*.py"), *(BOOK / "kit").glob("*.py")]
+    for path in sorted(ours):
+        top = BOOK if BOOK in path.parents else ROOT
+        name = ".".join(path.relative_to(top).with_suffix("").parts).removesuffix(".__init__")
         tree = ast.parse(path.read_text(encoding="utf-8"))
         at_once[name], later[name] = set(imported(tree, deep=False)), set(imported(tree, deep=True))
         if "." in name:

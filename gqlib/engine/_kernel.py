@@ -39,7 +39,7 @@ from gqlib.rules import DIVERGED_ABOVE, TIE
 
 # A closure over functions that were handed in has no file by which Numba could find its code again: see `keep`.
 OPTIONS = COMPILE | {"cache": False}
-# Measured (`gq bench`): flushing at 1e-3 costs under a nanosecond per step more than not flushing, and leaves errors of
+# Measured (`benchmarks`): flushing at 1e-3 costs under a nanosecond per step more than not flushing, and leaves errors of
 # 1e-13; at 1e-8 they are 1e-9, at 1e-12 they are 1e-5.
 FLUSH_BELOW = 1e-3
 TRACE_FLOOR = 1e-30

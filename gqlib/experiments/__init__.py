@@ -1,5 +1,6 @@
 """The experiments of the paper as data, by name: which settings, how many runs, which seed.
 
+``printed``               what the paper prints: its numbered objects and two tables
 ``figure2``               semi-gradient Q(σ, λ) on the two-state counterexample
 ``figure3``               policy evaluation: the protocol, the search, the settings shown
 ``figure3_rules``         what the search for its step sizes chose, by rules

@@ -96,12 +96,7 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, ...]] = {
             "domains.machine.machine_mdp",
         ),
         *("domains.random_problems.random_mdp", "domains.random_problems.random_problem"),
-        *(
-            "timescales.rare_action_problem",
-            "edition.explore.small_mdp",
-            "edition.mean_field.machine_flags",
-        ),
-        *("edition.target.machine_weights",),
+        *("timescales.rare_action_problem",),
     ),
     ("gamma", f"[{SMALLEST_GAMMA}, 1)"): (
         "domains.cart_pole.cart_pole",

@@ -1,4 +1,4 @@
-"""Other libraries' own loops on the mountain car, where they are installed: ``gq bench``, ``gq bench --peers FILE``.
+"""Other libraries' own loops on the mountain car, where they are installed: ``--peers FILE`` writes them.
 
 None is needed by this one, so each is measured if it can be imported, and named with the reason if it cannot.
 
@@ -20,9 +20,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gqlib import _validate as check
-from gqlib.bench import general
-from gqlib.bench.agents import (
+from benchmarks import general
+from benchmarks.agents import (
     ALPHA,
     FEW_STEPS,
     PLACES,
@@ -31,7 +30,8 @@ from gqlib.bench.agents import (
     environment_alone,
     plain_loop,
 )
-from gqlib.bench.timing import Tell, side_by_side
+from benchmarks.timing import Tell, side_by_side
+from gqlib import _validate as check
 
 MANY_STEPS = 20_000  # of what is compiled
 CAR = "MountainCar"

@@ -1,4 +1,4 @@
-"""What a step of each learner of *Which method, then?* costs beside Sarsa(λ): ``gq bench --costs FILE``.
+"""What a step of each learner of *Which method, then?* costs beside Sarsa(λ): ``python -m benchmarks --costs FILE``.
 
 All run on the mountain car of the engine, at one setting that none of them was tuned to, measured in turn; a step is
 the environment, the tiles, the choice and the learning. The file holds ratios and the month, so that the chapter prints
@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import general
+from benchmarks.timing import Tell, side_by_side
 from gqlib import _validate as check
-from gqlib.bench import general
-from gqlib.bench.timing import Tell, side_by_side
 from gqlib.engine import EngineSetting, run_setting
 from gqlib.experiments.today_control import BASELINE, ROWS
 

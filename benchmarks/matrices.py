@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.timing import least_seconds
 from gqlib import _validate as check
-from gqlib.bench.timing import least_seconds
 from gqlib.prediction import PredictionProblem
 
 

@@ -26,7 +26,7 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
 from gqlib.domains.random_problems import domain_on_pairs
-from gqlib.edition.explore import (
+from kit.explore import (
     GAMMA,
     LAM,
     SIGMA,
@@ -36,7 +36,7 @@ from gqlib.edition.explore import (
     _show,
     to_javascript,
 )
-from gqlib.edition.mean_field import FLAGS
+from kit.mean_field import FLAGS
 
 __all__ = ["LOGBOOKS", "STARTS", "WALK", "logbook", "show_lag"]
 

@@ -1,7 +1,7 @@
 """What a figure shows, as numbers: one table for a whole figure, read from what was drawn.
 
 The table is made from the artists themselves, when the figure is drawn, and travels inside the picture
-(`gqlib.edition.figures.png`): a figure cannot show one thing and its table say another. A row is a point, and says to
+(`kit.figures.png`): a figure cannot show one thing and its table say another. A row is a point, and says to
 which axes, kind of artist and series it belongs:
 
     line      a point (x, y) of a curve

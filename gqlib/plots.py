@@ -1,4 +1,4 @@
-"""A quick figure of any result: `gq plot`.
+"""A quick figure of any result, `gq plot`, and the look that it shares with the figures of the book.
 
 What is on the axes follows from the data. A variable with a dimension besides setting and run (episodes, checkpoints)
 is drawn against it, a curve for each setting; one without is drawn against the field of the settings that has the most
@@ -17,22 +17,94 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gqlib import _validate as check
-from gqlib.edition import figures
-from gqlib.experiments.mountain_car_results import with_scores
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-__all__ = ["plot_result"]
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "CYCLE",
+    "GREEN",
+    "ORANGE",
+    "PINK",
+    "RED",
+    "SKY",
+    "STYLE",
+    "YELLOW",
+    "new",
+    "plot_result",
+]
 
 Frame = Any  # a table of pandas
+
+# Okabe & Ito (2008): eight colours that people with any common type of colour vision can tell apart.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+# Line styles go with the colours, so that a figure can be read in grey as well.
+CYCLE = (
+    (BLUE, "-"),
+    (RED, "--"),
+    (GREEN, "-."),
+    (PINK, ":"),
+    (ORANGE, (0, (5, 1, 1, 1))),
+    (SKY, (0, (3, 2))),
+)
+
+STYLE: dict[str, Any] = {
+    "figure.figsize": (7.0, 3.6),
+    "figure.dpi": 110,
+    "savefig.dpi": 110,
+    "figure.constrained_layout.use": True,
+    "font.size": 10,
+    "lines.linewidth": 2.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.facecolor": "white",
+    "legend.edgecolor": "none",
+    "legend.framealpha": 0.8,
+    "image.cmap": "cividis",
+}
 
 # What is drawn unless another variable is asked for: the first of these that a result has, or its first one that does
 # not only say which runs diverged.
 PREFERRED = ("mean", "score", "mspbe_mean", "mspbe", "size", "lengths", "values")
 MOST_PANELS = 24
 SPAN = 1000.0  # the ratio of the largest to the smallest value from which an axis is logarithmic
+
+
+def new(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
+    """A figure and its axes in the book's style; `options` go to `matplotlib.pyplot.subplots`.
+
+    Examples
+    --------
+    >>> from matplotlib import pyplot
+    >>> figure, axes = new(1, 2)
+    >>> len(axes), axes[0].plot([0, 1])[0].get_color() == BLUE
+    (2, True)
+    >>> pyplot.close(figure)
+    """
+    with check.package("matplotlib", "plot"):
+        import matplotlib
+        from cycler import cycler  # type: ignore[import-untyped,unused-ignore]
+        from matplotlib import pyplot
+
+    matplotlib.rcParams.update(STYLE)
+    colours, styles = zip(*CYCLE, strict=True)
+    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=colours) + cycler(linestyle=styles)
+    figure, axes = pyplot.subplots(rows, columns, **options)
+    return figure, axes
 
 
 def plot_result(dataset: xarray.Dataset, variable: str = "") -> Figure:
@@ -61,6 +133,8 @@ def plot_result(dataset: xarray.Dataset, variable: str = "") -> Figure:
     ('sigma', [4.0, 5.0, 8.0], '1 of 6 values not finite, left out')
     >>> pyplot.close(figure)
     """
+    from gqlib.experiments.mountain_car_results import with_scores
+
     check.labelled("dataset", dataset)
     check.instance("variable", variable, str)
     if {"steps_total", "steps_last", "episodes", "run"} <= {*dataset.variables, *dataset.sizes}:
@@ -179,7 +253,7 @@ def _drawn(frame: Frame, x: str, fields: list[str], variable: str, label: str) -
     across = min(len(panels), 4)
     down = -(-len(panels) // across)
     size = (7.0, 3.6) if len(panels) == 1 else (3.0 * across + 1.0, 2.4 * down + 0.4)
-    figure, axes = figures.new(down, across, figsize=size, squeeze=False, sharex=True, sharey=True)
+    figure, axes = new(down, across, figsize=size, squeeze=False, sharex=True, sharey=True)
     style = _style(frame, lines)
     for ax, (values, part) in zip(axes.flat, panels, strict=False):
         for value, curve in _groups(part, lines):
@@ -222,7 +296,7 @@ def _style(frame: Frame, lines: list[str]) -> Any:
     from matplotlib import colormaps
 
     levels = frame[lines[0]].unique().tolist() if lines else []
-    if len(levels) > len(figures.CYCLE) and not isinstance(levels[0], str):
+    if len(levels) > len(CYCLE) and not isinstance(levels[0], str):
         low, high = float(min(levels)), float(max(levels))
         shades = colormaps["cividis"]
         return lambda value: {
@@ -230,9 +304,9 @@ def _style(frame: Frame, lines: list[str]) -> Any:
             "linestyle": "-",
             "linewidth": 1.2,
         }
-    cycle = [*figures.CYCLE, *((colour, ":") for colour, _ in figures.CYCLE)]
+    cycle = [*CYCLE, *((colour, ":") for colour, _ in CYCLE)]
     looks = {level: cycle[i % len(cycle)] for i, level in enumerate(levels)}
-    default = figures.CYCLE[0]
+    default = CYCLE[0]
 
     def style(value: tuple[Any, ...]) -> dict[str, Any]:
         colour, dashes = looks[value[0]] if value else default

@@ -25,7 +25,8 @@ from gqlib import _validate as check
 from gqlib import symbolic
 from gqlib._validate import Array
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
-from gqlib.edition.explore import (
+from gqlib.prediction import PredictionProblem
+from kit.explore import (
     GAMMA,
     LAM,
     SIGMA,
@@ -35,8 +36,7 @@ from gqlib.edition.explore import (
     _show,
     to_javascript,
 )
-from gqlib.edition.mean_field import _DENOMINATOR, FLAGS
-from gqlib.prediction import PredictionProblem
+from kit.mean_field import _DENOMINATOR, FLAGS
 
 __all__ = ["WEIGHTS", "machine_weights", "show_target"]
 

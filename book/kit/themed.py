@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
-from gqlib.edition import figures
+from kit import figures
 
 NAMES = ("ORANGE", "SKY", "GREEN", "YELLOW", "BLUE", "RED", "PINK")
 PALETTE = {getattr(figures, name).lower(): name.lower() for name in NAMES}

@@ -20,7 +20,8 @@ from gqlib import _validate as check
 from gqlib import symbolic
 from gqlib._validate import Array
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
-from gqlib.edition.explore import (
+from gqlib.prediction import PredictionProblem
+from kit.explore import (
     GAMMA,
     LAM,
     SIGMA,
@@ -30,8 +31,7 @@ from gqlib.edition.explore import (
     _show,
     to_javascript,
 )
-from gqlib.edition.figures import BLACK, BLUE, RED
-from gqlib.prediction import PredictionProblem
+from kit.figures import BLACK, BLUE, RED
 
 __all__ = ["FLAGS", "draw_field", "machine_flags", "show_mean_field"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gqlib import _validate as check
-from gqlib.edition.explore import Explorable, Preset, Slider, _show
+from kit.explore import Explorable, Preset, Slider, _show
 
 if TYPE_CHECKING:
     import xarray

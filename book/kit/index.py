@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+import gqlib
 from gqlib import _validate as check
-from gqlib.edition.paper import NUMBERED_ITEMS
+from gqlib.experiments.printed import NUMBERED_ITEMS
 
 __all__ = ["IMPLEMENTS", "items_cited", "library_index"]
 
@@ -73,7 +74,7 @@ IMPLEMENTS: Mapping[str, str] = MappingProxyType(
 """The one name that computes or describes an object of the paper."""
 
 # Modules about what the paper prints and what is said of it: they cite everything and compute nothing.
-_ABOUT = ("gqlib.claims", "gqlib.edition.index", "gqlib.edition.paper")
+_ABOUT = ("gqlib.claims", "gqlib.experiments.printed")
 _JOIN = r"\s*(?:,|and|–|-)\s*"
 _RANGE = re.compile(r"(\d+)\)?\s*[–-]\s*\(?(\d+)")
 _EQUATIONS = re.compile(rf"Eqs?\. ((?:\(\d+\)(?:{_JOIN})?)+)")
@@ -144,7 +145,7 @@ def library_index() -> dict[str, list[str]]:
 
 def _public_docstrings() -> list[tuple[str, str]]:
     """Dotted names and docstrings of every module with an ``__all__``, of what that lists, and of public methods."""
-    root = Path(__file__).parents[1]
+    root = Path(gqlib.__file__).parent
     found = []
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts

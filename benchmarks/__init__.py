@@ -1,4 +1,4 @@
-"""The speed of the library, as ratios measured in one run on one machine: ``gq bench``, ``make bench``.
+"""The speed of the library, as ratios measured in one run on one machine: ``python -m benchmarks``.
 
 ``engine``      the control engine, and the command
 ``general``     the engine in its environments

@@ -1,4 +1,4 @@
-"""The engine's speed, as ratios measured in one run on one machine: ``gq bench``, ``make bench``.
+"""The engine's speed, as ratios measured in one run on one machine: ``python -m benchmarks``.
 
 Times are processor times of this process, the best of several measurements, and what is compared is measured in turn;
 a ratio therefore says what the code costs, not what else the machine was doing. Two workers and one are compared by
@@ -6,7 +6,7 @@ wall-clock time, and with what the machine allows: two processors that share a c
 The learner is compared with two loops that learn nothing: one written plainly, which says what learning costs beside
 the loop that one has (the goals of 1.4 and 1.6 were set beside such a one), and one that was given every means of the
 learner itself (`gqlib.fast._lowered`), which gains more by them than a learner does, and is the harder measure. Rivals
-are what one writes in an hour (`gqlib.bench.plain`), not the reference, which checks its arguments at every step; its
+are what one writes in an hour (`benchmarks.plain`), not the reference, which checks its arguments at every step; its
 time is shown as well.
 """
 
@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from gqlib.bench import agents, general, peers, plain
-from gqlib.bench.matrices import cost_of_a
-from gqlib.bench.prediction import prediction_ratios
-from gqlib.bench.store import seconds_to_open
-from gqlib.bench.timing import Tell, side_by_side
+from benchmarks import agents, general, peers, plain
+from benchmarks.matrices import cost_of_a
+from benchmarks.prediction import prediction_ratios
+from benchmarks.store import seconds_to_open
+from benchmarks.timing import Tell, side_by_side
 from gqlib.control.engine import engine_setting, one_run
 from gqlib.control.setting import ControlSetting
 from gqlib.engine._kernel import FLUSH_BELOW

@@ -2,7 +2,7 @@
 
 A step is everything that happens in one: the environment, the features, the choice and the learning. All use eight
 tilings of the same box. The plain loop is `plain.gymnasium_steps`, Sarsa(λ) with tiles3; for others' loops see
-`gqlib.bench.peers`.
+`benchmarks.peers`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.plain import gymnasium_steps
 from gqlib import _validate as check
-from gqlib.bench.plain import gymnasium_steps
 from gqlib.control.agent import Agent
 from gqlib.control.gym import features_of, play
 

@@ -19,7 +19,8 @@ from gqlib import _validate as check
 from gqlib import symbolic
 from gqlib.domains.machine import CREW, PLAN, machine_mdp
 from gqlib.domains.two_state import two_state
-from gqlib.edition.explore import (
+from gqlib.prediction import PredictionProblem
+from kit.explore import (
     GAMMA,
     LAM,
     SIGMA,
@@ -29,8 +30,7 @@ from gqlib.edition.explore import (
     _show,
     to_javascript,
 )
-from gqlib.edition.mean_field import _DENOMINATOR, FLAGS
-from gqlib.prediction import PredictionProblem
+from kit.mean_field import _DENOMINATOR, FLAGS
 
 __all__ = ["BOWLS", "bowl_problem", "show_bowl"]
 

@@ -25,12 +25,12 @@ from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains import random_mdp, random_policy
 from gqlib.domains.machine import CREW, PLAN, machine, machine_mdp
-from gqlib.edition.explore import Explorable, Preset, Slider, _show
 from gqlib.learners.corrected import CorrectedProblem, variant_tables
 from gqlib.long_run import joint_noise, long_run_covariance, stationary_error
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.stability import joint_matrix
+from kit.explore import Explorable, Preset, Slider, _show
 
 __all__ = [
     "CASES",

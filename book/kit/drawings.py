@@ -18,7 +18,7 @@ from gqlib._validate import Array
 from gqlib.domains.boyan_chain import LAST_REWARD, STEP_REWARD, triangles
 from gqlib.domains.cart_pole import LENGTH
 from gqlib.domains.machine import ACTIONS, BROKEN, NEW, REPAIR, RUN, STATES, WORN, machine_mdp
-from gqlib.edition.figures import BLACK, BLUE, CYCLE, ORANGE, RED, SKY, mean_and_half
+from kit.figures import BLACK, BLUE, CYCLE, ORANGE, RED, SKY, mean_and_half
 
 __all__ = [
     "draw_backup",

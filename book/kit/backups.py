@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.edition.drawings import _bare, _ink_and_paper
-from gqlib.edition.figures import BLUE, RED
+from kit.drawings import _bare, _ink_and_paper
+from kit.figures import BLUE, RED
 
 __all__ = ["draw_backups", "draw_credit"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gqlib.bench.timing import least_seconds
+from benchmarks.timing import least_seconds
 from gqlib.experiments import load_experiment
 from gqlib.sweeps.store import Store, pack
 from gqlib.sweeps.sweep import Experiment, run_sweep

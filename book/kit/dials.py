@@ -17,7 +17,8 @@ from functools import cache
 
 import sympy as sp
 
-from gqlib.edition.explore import (
+from gqlib.experiments.printed import PAPER_TABLE_1
+from kit.explore import (
     GAMMA,
     LAM,
     SIGMA,
@@ -27,7 +28,6 @@ from gqlib.edition.explore import (
     _show,
     to_javascript,
 )
-from gqlib.edition.paper import PAPER_TABLE_1
 
 __all__ = ["show_backup", "show_credit", "show_null"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from benchmarks.timing import least_seconds
 from gqlib import _validate as check
-from gqlib.bench.timing import least_seconds
 from gqlib.evaluation import PredictionSetting, run_prediction
 
 SETTINGS = {

@@ -1,7 +1,7 @@
 """The look of the book's figures, and the few plots that several chapters share: data in, axes out.
 
 A figure is drawn once and kept in one file, a PNG that carries the same drawing as SVG in a compressed chunk of text,
-and in two more the numbers that it shows and the names of its axes (`gqlib.edition.figure_data`).
+and in two more the numbers that it shows and the names of its axes (`kit.figure_data`).
 Whatever shows a PNG shows it (notebooks, LaTeX, a README), and records stay small. The HTML edition takes the SVG out,
 puts it into the page and gives the palette's colours, black, white and greys the theme's colours
 (`book/_ext/themed_figures.py`), so that a figure is sharp at any size and belongs to a light page and to a dark one.
@@ -24,10 +24,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.edition.drawn import drawn
-from gqlib.edition.figure_data import axes_of, table
+from gqlib.plots import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    GREEN,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    STYLE,
+    YELLOW,
+    new,
+)
+from kit.drawn import drawn
+from kit.figure_data import axes_of, table
 
 __all__ = [
     "BLACK",
@@ -48,43 +60,6 @@ __all__ = [
     "svg",
 ]
 
-# Okabe & Ito (2008): eight colours that people with any common type of colour vision can tell apart.
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
-# Line styles go with the colours, so that a figure can be read in grey as well.
-CYCLE = (
-    (BLUE, "-"),
-    (RED, "--"),
-    (GREEN, "-."),
-    (PINK, ":"),
-    (ORANGE, (0, (5, 1, 1, 1))),
-    (SKY, (0, (3, 2))),
-)
-
-STYLE: dict[str, Any] = {
-    "figure.figsize": (7.0, 3.6),
-    "figure.dpi": 110,
-    "savefig.dpi": 110,
-    "figure.constrained_layout.use": True,
-    "font.size": 10,
-    "lines.linewidth": 2.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "legend.facecolor": "white",
-    "legend.edgecolor": "none",
-    "legend.framealpha": 0.8,
-    "image.cmap": "cividis",
-}
 COLUMN, LEAST = (
     7.0,
     9.0,
@@ -95,33 +70,10 @@ MANY = 5000  # points of one line, or of one collection, that go into the SVG as
 MAP = "map"  # how the groups of the SVG that keep their colours are named
 
 
-def new(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
-    """A figure and its axes in the book's style; `options` go to `matplotlib.pyplot.subplots`.
-
-    Examples
-    --------
-    >>> from matplotlib import pyplot
-    >>> figure, axes = new(1, 2)
-    >>> len(axes), axes[0].plot([0, 1])[0].get_color() == BLUE
-    (2, True)
-    >>> pyplot.close(figure)
-    """
-    with check.package("matplotlib", "plot"):
-        import matplotlib
-        from cycler import cycler  # type: ignore[import-untyped,unused-ignore]
-        from matplotlib import pyplot
-
-    matplotlib.rcParams.update(STYLE)
-    colours, styles = zip(*CYCLE, strict=True)
-    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=colours) + cycler(linestyle=styles)
-    figure, axes = pyplot.subplots(rows, columns, **options)
-    return figure, axes
-
-
 def show(figure: Any) -> None:
     """Hand the figure to the notebook as its only output (does nothing outside a notebook).
 
-    Beside the picture goes a line of text that says what was drawn (`gqlib.edition.drawn`); records are compared by
+    Beside the picture goes a line of text that says what was drawn (`kit.drawn`); records are compared by
     that line.
 
     Examples

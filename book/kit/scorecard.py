@@ -2,7 +2,7 @@ r"""The register of claims as the book shows it: what it amounts to, the counts,
 
 Every function returns a `Block`, which a notebook shows as HTML and the PDF edition as Markdown. The HTML needs
 nothing but the page it is on. The book's `scorecard.css` gives it its look, and `scorecard.js` unhides the controls and
-makes them filter and sort; without either, it is a list in sections. Formulas are those of `gqlib.edition.typeset`.
+makes them filter and sort; without either, it is a list in sections. Formulas are those of `kit.typeset`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gqlib.claims import (
     count_verdicts,
     count_weights,
 )
-from gqlib.edition.typeset import to_html, to_markdown
+from kit.typeset import to_html, to_markdown
 
 __all__ = [
     "NUMBERS",
