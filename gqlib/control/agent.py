@@ -384,9 +384,11 @@ def _expected(header: dict[str, Any], likes: dict[str, Any]) -> None:
     if header.get("format") != _FORMAT:
         raise Refused("format", "holds no agent")
     for name, like in likes.items():
-        if like.dtype != _ARRAYS.get(name):
-            told = f"{name} is of {like.dtype}; it should be {_ARRAYS.get(name, 'left out')}"
-            raise Refused("agent", f"holds no agent: {told}")
+        wanted = _ARRAYS.get(name, "left out")
+        if str(like.dtype) != wanted:
+            raise Refused(
+                "agent", f"holds no agent: {name} is of {like.dtype}; it should be {wanted}"
+            )
 
 
 def _finite(reward: float) -> float:
