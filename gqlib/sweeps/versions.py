@@ -280,7 +280,15 @@ class _Reach:
             yield self.told(import_module(".".join(parts[:count])), where)
 
     def _reduced(self, value: Any, where: str) -> Any:
-        """What `pickle` would make an object of, without properties that were computed and kept."""
+        """What `pickle` would make an object of, without properties that were computed and kept.
+
+        Of what an installed module made for all, such as `scipy.stats.norm`, its name.
+        """
+        home = vars(sys.modules.get(type(value).__module__, builtins))
+        if not self._own(home):
+            for name, one in home.items():
+                if one is value:
+                    return name
         try:
             reduce = copyreg.dispatch_table.get(type(value))
             made = reduce(value) if reduce else value.__reduce_ex__(4)
