@@ -36,6 +36,7 @@ from gqlib.sweeps.store import (
     write_file,
 )
 from gqlib.sweeps.sweep import Experiment, Index, Task, cover, index_of
+from gqlib.sweeps.versions import confirm
 
 if TYPE_CHECKING:
     import xarray
@@ -98,6 +99,7 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     check.instance("store", store, Store)
     import xarray
 
+    confirm(experiment.version, experiment.imported)
     index = index_of(store)
     kept = _kept(experiment, store, index)
     _check_alike(experiment, kept)
@@ -353,7 +355,7 @@ def recompute(
         first_run,
         runs,
         about["seed"],
-        about["version"],
+        "",  # whatever is loaded: its numbers are for the caller to compare
     )
     kept: dict[str, Labelled] = summary(task.compute())
     return kept

@@ -45,6 +45,7 @@ from gqlib.sweeps.store import (
     check_storable,
     write_file,
 )
+from gqlib.sweeps.versions import confirm
 from gqlib.sweeps.workers import Failure, computed
 
 __all__ = ["Experiment", "Progress", "Task", "run_sweep"]
@@ -144,6 +145,7 @@ class Task:
 
         If it lets the error of a learner that overflows pass, the run has diverged; nothing else is stored (`is_lost`).
         """
+        confirm(self.version, getattr(self.setting, "imported", ()), compare=False)
         runner = look_up("runner", self.function, allow=[self.function])
         try:
             result = runner(self.setting, self.runs, self.seed, first_run=self.first_run)
@@ -271,6 +273,11 @@ class Experiment:
             shown = [*list(found)[:MOST_VALUES], *["..."] * (len(found) > MOST_VALUES)]
             rows += [(name, ", ".join(shown))] * (len(found) > 1)
         return html_table(f"Experiment {self.name}", rows)
+
+    @property
+    def imported(self) -> set[str]:
+        """Names of code outside gqlib that its settings make the runner import."""
+        return {name for setting in self.settings for name in getattr(setting, "imported", ())}
 
     def with_runs(self, runs: int | None) -> Experiment:
         """Return the same experiment with another number of runs (None: no change)."""
@@ -491,6 +498,7 @@ def run_sweep(
     say = check.function("announce", announce) if announce is not None else lambda text: None
     _check_dask(dask)
     _check_importable(experiment, elsewhere=workers > 1 or dask is not None)
+    confirm(experiment.version, experiment.imported)
     missing, found, damaged, old = _missing(experiment, store)
     total = experiment.runs * len(experiment.settings)
     left = sum(task.runs for task in missing)
@@ -532,8 +540,7 @@ def _check_dask(dask: Any) -> None:
 
 def _check_importable(experiment: Experiment, *, elsewhere: bool) -> None:
     """Refuse code that workers cannot import, and code whose import would start the sweep again in each of them."""
-    own = {name for setting in experiment.settings for name in getattr(setting, "imported", ())}
-    for name in sorted({experiment.function, *own}):
+    for name in sorted({experiment.function, *experiment.imported}):
         module = name.partition(":")[0]
         if module == "__main__" and elsewhere:
             raise SweepError(

@@ -132,7 +132,9 @@ def _handed_over(tasks: Mapping[int, Work], workers: int, handed: list[int]) -> 
             yield joblib.delayed(_outcome_elsewhere)(index, task, os.getpid())
 
     # One task per batch: a finished task is handed over, and stored, before the next one starts.
-    own = {"initializer": _follow, "initargs": (os.getpid(),)}  # what the processes do first
+    # What the processes do first. Those of an earlier version of a user's code have that code loaded, and are not used.
+    versions = sorted({task.version for task in tasks.values() if hasattr(task, "version")})
+    own = {"initializer": _follow, "initargs": (os.getpid(), *versions)}
     parallel = joblib.Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered", **own)
     with contextlib.ExitStack() as opened:
         with _interrupts_held():
@@ -258,7 +260,7 @@ def _outcome_elsewhere(index: int, task: Work, parent: int | None) -> tuple[int,
 
 
 @cache
-def _follow(parent: int) -> None:
+def _follow(parent: int, *versions: str) -> None:
     """End this process, within seconds, when its parent is gone: a parent that was killed cannot end its workers."""
 
     def watch() -> None:
