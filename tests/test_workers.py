@@ -189,6 +189,7 @@ def test_no_more_processes_are_started_than_there_are_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """Of a thousand; and one task has a process of its own, which it may end."""
+    joblib.externals.loky.get_reusable_executor().shutdown()  # that of another test
     started: list[int] = []
     start = LokyProcess.start
     monkeypatch.setattr(LokyProcess, "start", lambda process: (started.append(0), start(process)))
