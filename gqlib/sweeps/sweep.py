@@ -37,6 +37,7 @@ from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import (
+    MOST_ARRAYS,
     Arrays,
     BadMoment,
     DamagedFile,
@@ -157,10 +158,9 @@ class Task:
                 for run in range(self.first_run, self.first_run + self.runs)
             ]
             return joined(alone)
-        if not isinstance(result, Mapping) or not result:
-            raise SweepError(
-                f"{self.function} returned {check.brief(result)}; expected arrays by name, in a dict"
-            )
+        if not isinstance(result, Mapping) or not 1 <= len(result) <= MOST_ARRAYS:
+            expected = f"expected arrays by name, in a dict, at most {MOST_ARRAYS}"
+            raise SweepError(f"{self.function} returned {check.brief(result)}; {expected}")
         arrays = {name: _array_of(self.function, name, value) for name, value in result.items()}
         for name, array in arrays.items():
             if array.ndim == 0 or len(array) != self.runs:
