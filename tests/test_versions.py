@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    invariant,
     rule,
     run_state_machine_as_test,
 )
@@ -24,7 +25,7 @@ from strategies import few
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.own import own_study
 from gqlib.sweeps.results import collect
-from gqlib.sweeps.store import Store
+from gqlib.sweeps.store import Store, StoreError
 from gqlib.sweeps.sweep import run_sweep
 
 SUBJECT = """
@@ -134,19 +135,23 @@ class Editing(RuleBasedStateMachine):
         self.store = self.files.folder / "store"
         self.study: Any = None
         self.made: Any = None
-        self.walk = self.files.subject.walk
-        self.make()
+        self.answer()
 
     def teardown(self) -> None:
         self.context.__exit__(None, None, None)
 
-    @rule(what=st.sampled_from(sorted(FIRST)), value=st.integers(1, 3))
-    def edit(self, what: str, value: int) -> None:
+    @rule(what=st.sampled_from(sorted(FIRST)), value=st.integers(1, 3), then=st.booleans())
+    def edit(self, what: str, value: int, then: bool) -> None:
         self.files.edit(what, value)
+        if then:
+            self.answer()
 
-    @rule(helper=st.booleans())
-    def reload(self, helper: bool) -> None:
-        self.files.reload(helper)
+    @rule(which=st.sampled_from([[True], [False], [True, False]]), then=st.booleans())
+    def reload(self, which: list[bool], then: bool) -> None:
+        for helper in which:
+            self.files.reload(helper)
+        if then:
+            self.answer()
 
     @rule()
     def take(self) -> None:
@@ -181,11 +186,11 @@ class Editing(RuleBasedStateMachine):
             data[place % len(data)] ^= 1
             path.write_bytes(data)
 
-    @rule()
+    @invariant()
     def collect(self) -> None:
         try:
             found = collect(self.study, Store(self.store))["x"].values
-        except (SweepError, ValueError):
+        except (SweepError, StoreError, ValueError):
             return
         assert found.tolist() == [[self.files.expected(a)] * 2 for a in POINTS]
 
@@ -207,7 +212,7 @@ class Editing(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(40, 12), pytest.param(600, 40, marks=pytest.mark.thorough)]
+    ("examples", "steps"), [(60, 15), pytest.param(600, 40, marks=pytest.mark.thorough)]
 )
 def test_no_number_is_of_other_code_than_is_loaded(examples: int, steps: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
