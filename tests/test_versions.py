@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 from strategies import few
 
 from gqlib.sweeps.names import SweepError
-from gqlib.sweeps.own import own_study
+from gqlib.sweeps.own import own_study, run_study
 from gqlib.sweeps.results import collect
 from gqlib.sweeps.store import Store, StoreError
 from gqlib.sweeps.sweep import run_sweep
@@ -35,8 +35,9 @@ import own_helper
 from own_helper import shift
 
 SCALE = {scale}
+WORDS = {{"a", "b", "c"}}
 
-def walk(rng, a, times={times}):
+def walk(rng, a, times={times}, words=WORDS):
     return {{"x": a * {factor} + SCALE * own_helper.add(a) + times * shift(a)}}
 """
 HELPER = """
@@ -213,15 +214,48 @@ class Editing(RuleBasedStateMachine):
         assert not (self.files.current and alike), "refused for nothing"
 
 
-@pytest.mark.parametrize(
-    ("examples", "steps"), [(60, 15), pytest.param(600, 40, marks=pytest.mark.thorough)]
-)
-def test_no_number_is_of_other_code_than_is_loaded(examples: int, steps: int) -> None:
+class EditingElsewhere(Editing):
+    """The same with workers, which import the files afresh and are kept between sweeps."""
+
+    workers = 2
+
+
+def check(machine: Any, examples: int, steps: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "dont_write_bytecode", True)
         run_state_machine_as_test(
-            Editing, settings=settings(few(examples), stateful_step_count=steps)
+            machine, settings=settings(few(examples), stateful_step_count=steps)
         )
+
+
+def test_no_number_is_of_other_code_than_is_loaded() -> None:
+    check(Editing, 60, 15)
+
+
+@pytest.mark.thorough
+def test_no_number_is_of_other_code_in_many_more_ways() -> None:
+    check(Editing, 600, 40)
+    check(EditingElsewhere, 8, 8)
+
+
+@pytest.mark.slow
+def test_workers_run_the_same_code_or_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    with loaded() as files:
+
+        def found(seed: int) -> Any:
+            study = own_study(files.subject.walk, {"a": POINTS}, runs=2, seed=seed)
+            result = run_study(study, files.folder / "store", workers=2, progress=False)
+            return result["x"].values.tolist()
+
+        for value in (1, 2):  # the second time there are workers that have imported the first
+            files.edit("offset", value)
+            files.reload(helper=True)
+            files.reload(helper=False)
+            assert found(0) == [[files.expected(a)] * 2 for a in POINTS]
+        files.subject.WORDS.add("only here")
+        with pytest.raises(SweepError, match="own_subject:walk is not what the study was made of"):
+            found(1)
 
 
 def cell(*texts: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ something else. Whatever else stands at the top of a file is compared with what 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import copyreg
 import dis
 import hashlib
@@ -21,12 +22,12 @@ import sys
 import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module, util
 from inspect import CO_OPTIMIZED
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from types import (
+    CellType,
     CodeType,
     FunctionType,
     GetSetDescriptorType,
@@ -46,7 +47,21 @@ __all__ = ["confirm", "version_of"]
 
 _MADE = re.compile(r"code-[0-9a-f]{16}")  # other versions are a user's own, and theirs to change
 _GIVE = "or give a version of your own"
-_PLAIN = {type(None), bool, float, complex, str, bytes, type(...), type(NotImplemented)}
+_PLAIN = {type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)}
+_PARTS: dict[
+    type, Callable[[Any], Any]
+] = {  # what is within something, for what `pickle` does not know
+    list: tuple,
+    dict: lambda value: tuple(value.items()),
+    MappingProxyType: lambda value: tuple(value.items()),
+    np.ndarray: lambda value: (value.shape, value.tolist()),  # of objects
+    property: lambda value: (value.fget, value.fset, value.fdel),
+    staticmethod: lambda value: value.__func__,
+    classmethod: lambda value: value.__func__,
+    cached_property: lambda value: value.func,
+    MemberDescriptorType: lambda value: value.__name__,
+    GetSetDescriptorType: lambda value: value.__name__,
+}
 _HEAP = 1 << 9  # of a class that Python code made
 _UNSEEN = (eval, exec, globals, __import__, import_module)  # what they reach cannot be told
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -101,10 +116,7 @@ def version_of(function: Callable[..., Any], name: str = "", *, compare: bool = 
     """
     name = name or getattr(function, "__qualname__", repr(function))
     reach = _Reach(compare, getattr(getattr(function, "py_func", function), "__globals__", None))
-    try:
-        digest = reach.digest(function, name)
-    except RecursionError:
-        _refuse(name, "is nested too deeply")
+    digest = reach.digest(function, name)
     if not reach.functions:
         _refuse(name, "has no code in Python")
     return f"code-{digest[:16]}"
@@ -130,6 +142,11 @@ give a version of your own
             )
 
 
+_File = tuple[
+    set[str], dict[str, Any], str
+]  # its functions, its constants, and all but its functions
+
+
 class _Reach:
     """Everything that a function uses: what can refer to itself is numbered in the order in which it is met."""
 
@@ -142,24 +159,24 @@ class _Reach:
     def digest(self, value: Any, where: str) -> str:
         told = hashlib.sha256(self.told(value, where).encode())
         for thing, place in self.met:  # which grows on the way
-            told.update(self._described(thing, place).encode())
+            told.update(
+                f"{_name(type(thing))} {self.told(self._within(thing, place), place)}".encode()
+            )
         return told.hexdigest()
 
     def told(self, value: Any, where: str) -> str:
         """A value in words, or the number of what is described elsewhere."""
-        if type(value) is int:
-            return hex(value)  # of any length
-        if type(value) in _PLAIN:
-            return f"{type(value).__name__} {value!r}"
-        if type(value) is tuple:
+        kind = type(value)
+        if kind in _PLAIN:  # a whole number can be of any length
+            return f"{kind.__name__} {hex(value) if kind is int else repr(value)}"
+        if kind is tuple:
             return f"({', '.join(self.told(one, where) for one in value)})"
-        if isinstance(value, CodeType):
-            return _words(value)
-        if type(value) in (set, frozenset):  # in an order that hashes do not decide
-            return f"{type(value).__name__} {sorted(self._alone(one, where) for one in value)}"
-        if type(value) is np.ndarray and not value.dtype.hasobject:
-            content = hashlib.sha256(value.tobytes()).hexdigest()
-            return f"array {value.dtype!r} {value.shape} {content}"
+        if kind in (set, frozenset):  # in an order that hashes do not decide
+            return f"{kind.__name__} {sorted(self._alone(one, where) for one in value)}"
+        if kind is np.ndarray and not value.dtype.hasobject:
+            return (
+                f"array {value.dtype!r} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+            )
         number = self.number.setdefault(id(value), len(self.met))
         if number == len(self.met):
             self.met.append((value, where))  # which keeps it alive, and its number its own
@@ -168,129 +185,101 @@ class _Reach:
     def _alone(self, value: Any, where: str) -> str:
         return _Reach(self.compare, self.home).digest(value, where)
 
-    def _described(self, value: Any, where: str) -> str:
-        """What is numbered, in words."""
+    def _within(self, value: Any, where: str) -> Any:
+        """What makes something what it is."""
+        held = getattr(value, "__dict__", {})
         if any(value is one for one in _UNSEEN):
             _refuse(where, f"is {value.__name__}, and what that reaches cannot be seen")
-        held = getattr(value, "__dict__", {})
-        inner: Any
         if isinstance(value, FunctionType):
-            inner = self._function(value, where)
-        elif isinstance(value, type):
-            inner = self._class(value)
-        elif isinstance(value, ModuleType):
-            names = [name for name in sorted(held) if name[:2] != "__" or name == "__getattr__"]
-            inner = value.__name__
-            if self._own(held):
-                inner = tuple(self._global(held, [name], where) for name in names)
-        elif type(value) is list:
-            inner = tuple(value)
-        elif type(value) is np.ndarray:  # of objects
-            inner = value.shape, value.tolist()
-        elif type(value) in (dict, MappingProxyType):
-            inner = tuple(value.items())
-        elif isinstance(value, property):
-            inner = value.fget, value.fset, value.fdel
-        elif isinstance(value, staticmethod | classmethod):
-            inner = value.__func__
-        elif isinstance(value, cached_property):
-            inner = value.func
-        elif "py_func" in held:
-            inner = value.py_func, getattr(value, "targetoptions", None)
-            self._frozen(value, where)
-        elif "__wrapped__" in held:
-            inner = value.__wrapped__
-        elif isinstance(value, MemberDescriptorType | GetSetDescriptorType):
-            inner = value.__name__
-        else:
-            inner = self._reduced(value, where)
-        return f"{_name(type(value))} {self.told(inner, where)}\n"
+            return self._function(value, where)
+        if isinstance(value, type):
+            return self._class(value)
+        if isinstance(value, ModuleType):
+            names = sorted(name for name in held if name[:2] != "__" or name == "__getattr__")
+            return tuple(
+                self._global(held, [name], where) for name in names if self._own(held)
+            ) or _name(value)
+        if type(value) in _PARTS:
+            return _PARTS[type(value)](value)
+        if "py_func" in held:
+            self._check_frozen(value, where)
+            return value.py_func, getattr(value, "targetoptions", None)
+        return value.__wrapped__ if "__wrapped__" in held else self._reduced(value, where)
 
     def _function(self, function: FunctionType, where: str) -> Any:
         """Code, defaults, closure and globals of a function; of an installed one its name, if it is known by that."""
-        code, own = function.__code__, self._own(function.__globals__)
+        code, names = function.__code__, function.__globals__
+        own = self._own(names)
         if not own and not self._own(_home(function)) and _known(function):
             return _name(function)
-        cells = tuple(map(_content, function.__closure__ or ()))
+        cells = tuple(
+            NotImplemented if one == CellType() else one.cell_contents
+            for one in function.__closure__ or ()
+        )
         held = function.__defaults__, function.__kwdefaults__, cells, vars(function)
         if not own:
             return _name(function), held
         self.functions += 1
-        file = self._file(function.__globals__)
-        inside = file and os.path.basename(code.co_filename) == os.path.basename(file.path)
-        if file and inside and _words(code) not in file.codes:
-            _stale(file.path, code.co_qualname)
-        chains, imports = _uses(code)
-        found = [self._global(function.__globals__, chain, where) for chain in chains]
+        codes, file = self._file(names)[0], names.get("__file__") or ""
+        inside = os.path.basename(code.co_filename) == os.path.basename(file)
+        if codes and inside and _words(code) not in codes:
+            _stale(file, code.co_qualname)
+        paths, imports = _uses(code)
+        found = [self._global(names, path, where) for path in paths]
         for name, level, taken in imports:
-            found += self._imported(function, "." * level + name, taken or (), where)
-        return code, held, tuple(found)
+            found += self._imported(
+                "." * level + name, names.get("__package__"), taken or (), where
+            )
+        return _words(code), held, tuple(found)
 
     def _class(self, cls: type) -> Any:
         """Bases and members of a class; of an installed one its name."""
         if not cls.__flags__ & _HEAP or (not self._own(_home(cls)) and _known(cls)):
             return _name(cls)
-        members = {name: member for name, member in vars(cls).items() if name not in _ABOUT}
-        return (
-            cls.__qualname__,
-            type(cls),
-            cls.__bases__,
-            tuple(sorted(members.items(), key=_first)),
-        )
+        members = tuple((name, vars(cls)[name]) for name in sorted(vars(cls)) if name not in _ABOUT)
+        return cls.__qualname__, type(cls), cls.__bases__, members
 
-    def _global(self, namespace: Mapping[str, Any], chain: Sequence[str], where: str) -> str:
+    def _global(self, names: Mapping[str, Any], path: Sequence[str], where: str) -> str:
         """What code means by ``name.attribute.attribute``, as far as that leads through modules of the user's own."""
-        name, *rest = chain
-        if name not in {*namespace, *vars(builtins)} and "__getattr__" in namespace:
-            return self._global(namespace, ["__getattr__"], where)
-        value = namespace.get(name, vars(builtins).get(name, NotImplemented))
+        name, *rest = path
+        if name not in {*names, *vars(builtins)} and "__getattr__" in names:
+            name, rest = "__getattr__", []
+        value = names.get(name, vars(builtins).get(name, NotImplemented))
         where = f"{name}, which {where} uses,"
         if rest and isinstance(value, ModuleType):
             if self._own(vars(value)):
                 return self._global(vars(value), rest, where)
             if vars(value).get(rest[0]) is import_module:
-                return self.told(import_module, where)
-        file = self._file(namespace)
-        if file and name in namespace and name in file.constants:
-            constant = self._alone(file.constants[name], where)
-            if self._alone(value, where) != constant:
-                _stale(file.path, name)
+                value = import_module
+        constants = self._file(names)[1]
+        known = name in names and name in constants
+        if known and self._alone(value, where) != self._alone(constants[name], where):
+            _stale(names["__file__"], name)
         return self.told(value, where)
 
-    def _imported(
-        self, function: FunctionType, name: str, taken: Sequence[str], where: str
-    ) -> Iterator[str]:
-        """What a function imports when it is called: imported now, if it is the user's own."""
-        package = function.__globals__.get("__package__")
-        try:
-            name = util.resolve_name(name, package)
-            spec = util.find_spec(name)
-        except (ImportError, ValueError):
-            spec = None
-        if spec is None or not _users(name, spec.origin):
-            yield name
-            return
-        module = import_module(name)
-        for one in taken:
-            if not hasattr(module, one) and util.find_spec(f"{name}.{one}"):
-                import_module(f"{name}.{one}")
-            yield self._global(vars(module), [one], where)
-        parts = name.split(".")
-        for count in range(1, len(parts) + 1) if not taken or "*" in taken else ():
-            yield self.told(import_module(".".join(parts[:count])), where)
+    def _imported(self, name: str, package: Any, taken: Sequence[str], where: str) -> Iterator[str]:
+        """Modules of the user's own that a function imports when it is called: they are imported now."""
+        parts = util.resolve_name(name, package).split(".")
+        for stop in range(len(parts) + len(taken)):
+            last = taken[stop - len(parts) : stop - len(parts) + 1] if stop >= len(parts) else ()
+            with contextlib.suppress(
+                ImportError, ValueError
+            ):  # such as what is taken and is no module
+                whole = ".".join([*parts[: stop + 1], *last])
+                spec = util.find_spec(whole)
+                if spec and _users(whole, spec.origin):
+                    yield self.told(import_module(whole), where)
 
     def _reduced(self, value: Any, where: str) -> Any:
         """What `pickle` would make an object of, without properties that were computed and kept.
 
         Of what an installed module made for all, such as `scipy.stats.norm`, its name.
         """
-        home = vars(sys.modules.get(type(value).__module__, builtins))
-        if not self._own(home):
-            for name, one in home.items():
-                if one is value:
-                    return name
+        home, reduce = _home(type(value)), copyreg.dispatch_table.get(type(value))
+        known = [name for name, one in home.items() if one is value]
+        if known and not self._own(home):
+            return known[0]
         try:
-            reduce = copyreg.dispatch_table.get(type(value))
             made = reduce(value) if reduce else value.__reduce_ex__(4)
         except Exception:
             _refuse(where, f"is {check.brief(value)}, which cannot be compared")
@@ -301,14 +290,12 @@ class _Reach:
         call, arguments, state, items, pairs = (*made, None, None, None)[:5]
         if isinstance(state, dict):
             kept = {
-                name
-                for name in state
-                if isinstance(getattr(type(value), name, None), cached_property)
+                one for one in state if isinstance(getattr(type(value), one, None), cached_property)
             }
             state = {name: one for name, one in state.items() if name not in kept} or None
         return call, arguments, state, list(items or ()), list(pairs or ())
 
-    def _frozen(self, compiled: Any, where: str) -> None:
+    def _check_frozen(self, compiled: Any, where: str) -> None:
         """Refuse a function that Numba compiled before something that it uses changed: it runs with what was there."""
         now = _Reach(False, self.home).digest(compiled.py_func, where)
         if not getattr(compiled, "signatures", ()):
@@ -319,59 +306,45 @@ class _Reach:
                 "was compiled before something that it uses changed: restart, or define it again",
             )
 
-    def _own(self, namespace: Mapping[str, Any]) -> bool:
-        name, file = namespace.get("__name__"), namespace.get("__file__")
-        return namespace is self.home or _users(name, file)
+    def _own(self, names: Mapping[str, Any]) -> bool:
+        return names is self.home or _users(names.get("__name__"), names.get("__file__"))
 
-    def _file(self, namespace: Mapping[str, Any]) -> _File | None:
-        """The file of a module of the user's own as it is now, if there is one to be compared."""
-        path, spec = namespace.get("__file__"), namespace.get("__spec__")
-        loader = getattr(spec, "loader", None) or namespace.get("__loader__")
+    def _file(self, names: Mapping[str, Any]) -> _File:
+        """What the file of a module of the user's own says by now; nothing if there is none to be compared."""
+        path, spec = names.get("__file__"), names.get("__spec__")
+        loader = getattr(spec, "loader", None) or names.get("__loader__")
         if not self.compare or not path or not hasattr(loader, "source_to_code"):
-            return None
+            return set(), {}, ""
         if path not in self.files:
-            self.files[path] = file = _read(path, loader)
-            if _FIRST.setdefault(id(loader), (loader, file.top))[1] != file.top:
+            self.files[path] = found = _read(path, loader)
+            if _FIRST.setdefault(id(loader), (loader, found[2]))[1] != found[2]:
                 _stale(path, "its top")
         return self.files[path]
 
 
-@dataclass
-class _File:
-    """What a file says now: its functions, names that it binds to a constant and never again, and all but functions."""
-
-    path: str
-    codes: set[str]
-    constants: dict[str, Any]
-    top: str
-
-
 def _read(path: str, loader: Any) -> _File:
+    """The functions in a file, the names that it binds to a constant and never again, and all but its functions."""
     try:
         code = loader.source_to_code(loader.get_data(path), path)
     except (OSError, SyntaxError, ValueError) as error:
-        raise ValueError(
-            f"no version can be made of {path}, which cannot be read: {error}"
-        ) from error
-    bound: Counter[str] = Counter()
-    for inner in _codes(code):
-        names = ("STORE_GLOBAL", "DELETE_GLOBAL", *("STORE_NAME", "DELETE_NAME") * (inner is code))
-        bound.update(step.argval for step in _steps(inner) if step.opname in names)
+        _refuse(path, f"cannot be read: {error}")
+    changed = ("STORE_GLOBAL", "DELETE_GLOBAL")
+    steps = [step for inner in _codes(code) for step in _steps(inner) if step.opname in changed]
+    steps += [step for step in _steps(code) if step.opname in ("STORE_NAME", "DELETE_NAME")]
+    bound = Counter(step.argval for step in steps)
     constants = {
         after.argval: before.argval
         for before, after in pairwise(_steps(code))
         if after.opname == "STORE_NAME" and bound[after.argval] == 1
         and before.opname in ("LOAD_CONST", "LOAD_SMALL_INT")
     }  # fmt: skip
-    return _File(path, set(map(_words, _codes(code))), constants, _words(code, functions=False))
+    return set(map(_words, _codes(code))), constants, _words(code, functions=False)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def _codes(code: CodeType) -> list[CodeType]:
     """A piece of code and all that is in it."""
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _codes(inner)
+    inner = [_codes(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return [code, *chain.from_iterable(inner)]
 
 
 def _steps(code: CodeType) -> list[dis.Instruction]:
@@ -382,8 +355,7 @@ def _steps(code: CodeType) -> list[dis.Instruction]:
 def _uses(code: CodeType) -> tuple[list[tuple[str, ...]], list[tuple[str, int, Any]]]:
     """Globals that code names, each with the attributes that it takes of it, and what it imports."""
     chains, imports = set(), set()
-    for inner in _codes(code):
-        steps = _steps(inner)
+    for steps in map(_steps, _codes(code)):
         for at, step in enumerate(steps):
             if step.opname == "IMPORT_NAME":
                 imports.add((step.argval, steps[at - 2].argval, steps[at - 1].argval))
@@ -413,12 +385,10 @@ def _words(code: CodeType, *, functions: bool = True) -> str:
         code.co_cellvars,
     ]
     for one in code.co_consts:
-        inner = isinstance(one, CodeType)
-        left_out = inner and not functions and one.co_flags & CO_OPTIMIZED and one.co_name[0] != "<"
-        if inner:
-            told.append(one.co_name if left_out else _words(one, functions=functions))
-        else:
+        if not isinstance(one, CodeType):
             told.append(_Reach(False).told(one, ""))
+        elif functions or not one.co_flags & CO_OPTIMIZED or one.co_name[0] == "<":
+            told.append(_words(one, functions=functions))
     return repr(told)
 
 
@@ -438,7 +408,8 @@ def _home(value: Any) -> dict[str, Any]:
 
 
 def _name(value: Any) -> str:
-    return f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', None)}"
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+    return f"{getattr(value, '__module__', '')}:{name}"
 
 
 def _known(value: Any) -> bool:
@@ -447,17 +418,6 @@ def _known(value: Any) -> bool:
     for part in value.__qualname__.split("."):
         found = getattr(found, part, None)
     return found is value
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # it is empty
-        return NotImplemented
-
-
-def _first(pair: tuple[str, Any]) -> str:
-    return pair[0]
 
 
 def _refuse(where: str, why: str) -> NoReturn:
