@@ -188,7 +188,6 @@ VALUES: dict[str, Any] = {
         "variant": "corrected",
         "engine": "fast",
         "alternative": "two-sided",
-        "text": "Eqs. (25)–(26)",
     },
     **{
         "name": "first",

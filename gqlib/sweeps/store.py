@@ -580,6 +580,8 @@ def read_file(path: Path, expect: Expect | None = None) -> tuple[Header, Arrays]
     ...     read_file(Path(directory, "seven"))
     ({'seed': 7}, {})
     """
+    if expect is not None:
+        check.function("expect", expect)
     return _looked_into(check.path("path", path), lambda file: _unpacked(file, expect))
 
 
