@@ -97,7 +97,7 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     check.instance("store", store, Store)
     import xarray
 
-    confirm(experiment.version, experiment.imported)
+    confirm(experiment.version, experiment._imported)
     index = index_of(store)
     kept = _kept(experiment, store, index)
     _check_alike(experiment, kept)

@@ -275,7 +275,7 @@ class Experiment:
         return html_table(f"Experiment {self.name}", rows)
 
     @property
-    def imported(self) -> set[str]:
+    def _imported(self) -> set[str]:
         """Names of code outside gqlib that its settings make the runner import."""
         return {name for setting in self.settings for name in getattr(setting, "imported", ())}
 
@@ -498,7 +498,7 @@ def run_sweep(
     say = check.function("announce", announce) if announce is not None else lambda text: None
     _check_dask(dask)
     _check_importable(experiment, elsewhere=workers > 1 or dask is not None)
-    confirm(experiment.version, experiment.imported)
+    confirm(experiment.version, experiment._imported)
     missing, found, damaged, old = _missing(experiment, store)
     total = experiment.runs * len(experiment.settings)
     left = sum(task.runs for task in missing)
@@ -540,7 +540,7 @@ def _check_dask(dask: Any) -> None:
 
 def _check_importable(experiment: Experiment, *, elsewhere: bool) -> None:
     """Refuse code that workers cannot import, and code whose import would start the sweep again in each of them."""
-    for name in sorted({experiment.function, *experiment.imported}):
+    for name in sorted({experiment.function, *experiment._imported}):
         module = name.partition(":")[0]
         if module == "__main__" and elsewhere:
             raise SweepError(
