@@ -79,9 +79,7 @@ _ABOUT = {
     "__doc__", "__firstlineno__", "__module__", "__orig_bases__", "__parameters__", "__static_attributes__",
     "__weakref__", "_abc_impl",
 }  # fmt: skip
-_FIRST: dict[
-    int, tuple[Any, str]
-] = {}  # a loading of a file, and what its top said when first seen
+_FIRST: dict[int, Any] = {}  # by what loaded it, a file as it was when it was first found to fit
 _COMPILED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # and what Numba may have frozen
 
 
@@ -119,6 +117,8 @@ def version_of(function: Callable[..., Any], name: str = "", *, compare: bool = 
     digest = reach.digest(function, name)
     if not reach.functions:
         _refuse(name, "has no code in Python")
+    for file in reach.files.values():
+        _FIRST.setdefault(id(file[3]), file)
     return f"code-{digest[:16]}"
 
 
@@ -142,9 +142,8 @@ give a version of your own
             )
 
 
-_File = tuple[
-    set[str], dict[str, Any], str
-]  # its functions, its constants, and all but its functions
+# The functions of a file, its constants, all but its functions, and what loaded it.
+_File = tuple[set[str], dict[str, Any], str, Any]
 
 
 class _Reach:
@@ -314,10 +313,10 @@ class _Reach:
         path, spec = names.get("__file__"), names.get("__spec__")
         loader = getattr(spec, "loader", None) or names.get("__loader__")
         if not self.compare or not path or not hasattr(loader, "source_to_code"):
-            return set(), {}, ""
+            return set(), {}, "", None
         if path not in self.files:
             self.files[path] = found = _read(path, loader)
-            if _FIRST.setdefault(id(loader), (loader, found[2]))[1] != found[2]:
+            if _FIRST.get(id(loader), found)[2] != found[2]:
                 _stale(path, "its top")
         return self.files[path]
 
@@ -338,7 +337,7 @@ def _read(path: str, loader: Any) -> _File:
         if after.opname == "STORE_NAME" and bound[after.argval] == 1
         and before.opname in ("LOAD_CONST", "LOAD_SMALL_INT")
     }  # fmt: skip
-    return set(map(_words, _codes(code))), constants, _words(code, functions=False)
+    return set(map(_words, _codes(code))), constants, _words(code, functions=False), loader
 
 
 def _codes(code: CodeType) -> list[CodeType]:
