@@ -24,12 +24,12 @@ from hypothesis.stateful import (
 )
 from strategies import few
 
+from gqlib.sweeps._versions import version_of
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.own import own_study, run_study
 from gqlib.sweeps.results import collect, verify_sample
 from gqlib.sweeps.store import Store, StoreError
 from gqlib.sweeps.sweep import run_sweep
-from gqlib.sweeps.versions import version_of
 
 SUBJECT = """
 import own_helper

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib._objects import html_table
 from gqlib.sweeps._lost import joined
+from gqlib.sweeps._versions import confirm
 from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
@@ -45,7 +46,6 @@ from gqlib.sweeps.store import (
     check_storable,
     write_file,
 )
-from gqlib.sweeps.versions import confirm
 from gqlib.sweeps.workers import Failure, computed
 
 __all__ = ["Experiment", "Progress", "Task", "run_sweep"]

@@ -43,8 +43,6 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.sweeps.names import SweepError, look_up
 
-__all__ = ["confirm", "version_of"]
-
 _MADE = re.compile(r"code-[0-9a-f]{16}")  # other versions are a user's own, and theirs to change
 _GIVE = "or give a version of your own"
 _PLAIN = {type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)}
@@ -241,7 +239,7 @@ class _Reach:
     def _global(self, names: Mapping[str, Any], path: Sequence[str], where: str) -> str:
         """What code means by ``name.attribute.attribute``, as far as that leads through modules of the user's own."""
         name, *rest = path
-        if name not in {*names, *vars(builtins)} and "__getattr__" in names:
+        if "__getattr__" in names and name not in names and name not in vars(builtins):
             name, rest = "__getattr__", []
         value = names.get(name, vars(builtins).get(name, NotImplemented))
         where = f"{name}, which {where} uses,"
