@@ -184,7 +184,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "sweeps/setting": ("setting",),
     "sweeps/store": ("store", "hostile_files"),
     "sweeps/sweep": ("sweep", "own_study", "hostile_files"),
-    "sweeps/versions": ("versions", "own_study"),
+    "sweeps/_versions": ("versions", "own_study"),
     "sweeps/workers": ("workers", "cluster", "sweep"),
     "symbolic": ("symbolic",),
     "tabular/_arguments": ("tabular",),

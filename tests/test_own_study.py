@@ -16,12 +16,12 @@ import sweep_tasks
 from sweep_tasks import drift, learned
 
 from gqlib import seeds
+from gqlib.sweeps._versions import version_of
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.own import coin, own_runs, own_setting, own_study, run_study
 from gqlib.sweeps.results import _label, load_results, recompute, save_results, verify_sample
 from gqlib.sweeps.store import Store
 from gqlib.sweeps.sweep import run_sweep
-from gqlib.sweeps.versions import version_of
 
 GRID = {"alpha": np.array([0.5, 1.5]), "steps": [3, 400]}
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,12 @@ from hypothesis.stateful import (
 )
 from strategies import few
 
+from gqlib.sweeps._versions import version_of
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.own import own_study, run_study
-from gqlib.sweeps.results import collect
+from gqlib.sweeps.results import collect, verify_sample
 from gqlib.sweeps.store import Store, StoreError
 from gqlib.sweeps.sweep import run_sweep
-from gqlib.sweeps.versions import version_of
 
 SUBJECT = """
 import own_helper
@@ -239,23 +240,95 @@ def test_no_number_is_of_other_code_in_many_more_ways() -> None:
 
 
 @pytest.mark.slow
-def test_workers_run_the_same_code_or_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_run_the_same_code_or_refuse(files: Files) -> None:
+    def found(seed: int) -> Any:
+        study = replace(studied(files), seed=seed)
+        result = run_study(study, files.folder / "store", workers=2, progress=False)
+        return result["x"].values.tolist()
+
+    for value in (1, 2):  # the second time there are workers that have imported the first
+        files.edit("offset", value)
+        files.reload(helper=True)
+        files.reload(helper=False)
+        assert found(0) == [[files.expected(a)] * 2 for a in POINTS]
+    files.subject.WORDS.add("only here")
+    with pytest.raises(SweepError, match="own_subject:walk is not what the study was made of"):
+        found(1)
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    with loaded() as files:
+    with loaded() as found:
+        yield found
 
-        def found(seed: int) -> Any:
-            study = own_study(files.subject.walk, {"a": POINTS}, runs=2, seed=seed)
-            result = run_study(study, files.folder / "store", workers=2, progress=False)
-            return result["x"].values.tolist()
 
-        for value in (1, 2):  # the second time there are workers that have imported the first
-            files.edit("offset", value)
-            files.reload(helper=True)
-            files.reload(helper=False)
-            assert found(0) == [[files.expected(a)] * 2 for a in POINTS]
-        files.subject.WORDS.add("only here")
-        with pytest.raises(SweepError, match="own_subject:walk is not what the study was made of"):
-            found(1)
+def studied(files: Files, version: str = "") -> Any:
+    return own_study(files.subject.walk, {"a": POINTS}, runs=2, seed=0, version=version)
+
+
+@pytest.mark.parametrize(
+    ("change", "file", "what"),
+    [
+        ("factor", "own_subject.py", r"\(walk\)"),
+        ("shift", "own_helper.py", r"\(shift\)"),
+        ("scale", "own_subject.py", r"\(SCALE\)"),
+        ("offset", "own_helper.py", r"\(OFFSET\)"),
+    ],
+)
+def test_a_file_that_was_edited_and_not_loaded_again_is_refused(
+    files: Files, change: str, file: str, what: str
+) -> None:
+    files.edit(change, 3)
+    with pytest.raises(ValueError, match=rf"{file} says something else .*{what}: restart, or"):
+        studied(files)
+    assert studied(files, "my own").version == "my own"  # and its own business
+    files.edit(change, 1)
+    study, store = studied(files), Store(files.folder / "store")
+    run_sweep(study, store)
+    files.edit(change, 3)
+    for late in (run_sweep, collect):
+        with pytest.raises(ValueError, match=f"{file} says something else"):
+            late(study, store)
+    files.reload(helper=True)
+    files.reload(helper=False)
+    with pytest.raises(SweepError, match="is not what the study was made of"):
+        collect(study, store)
+    assert run_sweep(studied(files), store).found == 0
+
+
+def test_the_rest_of_a_file_is_compared_from_the_first_look_on(files: Files) -> None:
+    studied(files)
+    files.edit("times", 3)  # a default
+    with pytest.raises(ValueError, match=r"own_subject.py says something else .*\(its top\)"):
+        studied(files)
+    files.reload(helper=False)
+    assert studied(files).version != studied(files, "my own").version
+
+
+@pytest.mark.parametrize("text", [None, "def walk(", "walk = 1\0"])
+def test_a_file_that_cannot_be_read_is_refused(files: Files, text: str | None) -> None:
+    path = files.folder / "own_subject.py"
+    path.unlink() if text is None else path.write_text(text)
+    with pytest.raises(ValueError, match=r"own_subject.py cannot be read"):
+        studied(files)
+
+
+def test_a_comment_and_other_functions_change_nothing(files: Files) -> None:
+    path = files.folder / "own_helper.py"
+    before = studied(files).version
+    path.write_text("# a comment\n\n" + path.read_text().replace("+", "  +  "))
+    assert studied(files).version == before
+
+
+def test_a_result_of_other_code_is_made_again_by_what_is_loaded(files: Files) -> None:
+    result = run_study(studied(files), files.folder / "store")
+    allow = ["own_subject:walk"]
+    assert verify_sample(result, 2, np.random.default_rng(0), allow=allow) == 4
+    files.edit("factor", 3)
+    files.reload(helper=False)
+    with pytest.raises(ValueError, match="dataset has another x"):
+        verify_sample(result, 2, np.random.default_rng(0), allow=allow)
 
 
 def cell(*texts: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ of the paper; `run_study` computes what is missing and returns the labelled resu
 
 Every run of every setting gets the generator of its seed and number (:mod:`gqlib.seeds`), so that settings meet the
 same random numbers and their differences are paired. The version of a study follows the function that is loaded and all
-that it uses (:mod:`gqlib.sweeps.versions`), unless you give one: results of an earlier form are not taken for today's.
+that it uses of your own modules, unless you give one: results of an earlier form of any of it are not taken for today's.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib import seeds
 from gqlib.rules import LARGEST_WEIGHT
+from gqlib.sweeps._versions import version_of
 from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect
 from gqlib.sweeps.setting import Setting, as_python
 from gqlib.sweeps.store import Arrays, Store, canonical_json
 from gqlib.sweeps.sweep import Experiment, run_sweep
-from gqlib.sweeps.versions import version_of
 
 if TYPE_CHECKING:
     import os
@@ -235,9 +235,11 @@ def own_study(
     name, title : str
         The name is that of the result file; by default the name of the function, and the first line of its docstring.
     version : str
-        Changes when results change; by default that of `gqlib.sweeps.versions`, of the function and what it uses, which is
-        refused where a file was edited and not loaded again. One of your own keeps the runs that are there when you mend
-        what only made others fail, and nothing is compared.
+        Changes when results change; by default with the code of the function, or of anything of your own that it uses:
+        functions, classes, constants, arrays, plain objects, in modules or cells. Installed packages and gqlib count by
+        name alone, files that are read not at all. Refused where a file was edited and not loaded again, and where the
+        code of a worker is another. One of your own keeps the runs that are there when you mend what only made others
+        fail, and nothing is compared.
     runs_per_task : int
         More than 1 where a run takes much less than a second.
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib.sweeps import workers
 from gqlib.sweeps._lost import filled, is_lost, joined
+from gqlib.sweeps._versions import confirm
 from gqlib.sweeps.names import TABLE, SweepError, current, look_up
 from gqlib.sweeps.setting import Setting, as_python, plain
 from gqlib.sweeps.store import (
@@ -36,7 +37,6 @@ from gqlib.sweeps.store import (
     write_file,
 )
 from gqlib.sweeps.sweep import Experiment, Index, Task, cover, index_of
-from gqlib.sweeps.versions import confirm
 
 if TYPE_CHECKING:
     import xarray
@@ -99,7 +99,7 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     check.instance("store", store, Store)
     import xarray
 
-    confirm(experiment.version, experiment.imported)
+    confirm(experiment.version, experiment._imported)
     index = index_of(store)
     kept = _kept(experiment, store, index)
     _check_alike(experiment, kept)

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib._objects import html_table
 from gqlib.sweeps._lost import joined
+from gqlib.sweeps._versions import confirm
 from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
@@ -48,7 +49,6 @@ from gqlib.sweeps.store import (
     check_storable,
     write_file,
 )
-from gqlib.sweeps.versions import confirm
 from gqlib.sweeps.workers import Failure, computed
 
 __all__ = ["Experiment", "Progress", "Task", "run_sweep"]
@@ -277,7 +277,7 @@ class Experiment:
         return html_table(f"Experiment {self.name}", rows)
 
     @property
-    def imported(self) -> set[str]:
+    def _imported(self) -> set[str]:
         """Names of code outside gqlib that its settings make the runner import."""
         return {name for setting in self.settings for name in getattr(setting, "imported", ())}
 
@@ -502,7 +502,7 @@ def run_sweep(
     say = check.function("announce", announce) if announce is not None else lambda text: None
     _check_dask(dask)
     _check_importable(experiment, elsewhere=workers > 1 or dask is not None)
-    confirm(experiment.version, experiment.imported)
+    confirm(experiment.version, experiment._imported)
     missing, found, damaged, old = _missing(experiment, store)
     total = experiment.runs * len(experiment.settings)
     left = sum(task.runs for task in missing)
@@ -549,7 +549,7 @@ def _check_dask(dask: Any) -> None:
 
 def _check_importable(experiment: Experiment, *, elsewhere: bool) -> None:
     """Refuse code that workers cannot import, and code whose import would start the sweep again in each of them."""
-    for name in sorted({experiment.function, *experiment.imported}):
+    for name in sorted({experiment.function, *experiment._imported}):
         module = name.partition(":")[0]
         if module == "__main__" and elsewhere:
             raise SweepError(

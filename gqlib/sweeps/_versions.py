@@ -43,8 +43,6 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib.sweeps.names import SweepError, look_up
 
-__all__ = ["confirm", "version_of"]
-
 _MADE = re.compile(r"code-[0-9a-f]{16}")  # other versions are a user's own, and theirs to change
 _GIVE = "or give a version of your own"
 _PLAIN = {type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)}
@@ -79,9 +77,7 @@ _ABOUT = {
     "__doc__", "__firstlineno__", "__module__", "__orig_bases__", "__parameters__", "__static_attributes__",
     "__weakref__", "_abc_impl",
 }  # fmt: skip
-_FIRST: dict[
-    int, tuple[Any, str]
-] = {}  # a loading of a file, and what its top said when first seen
+_FIRST: dict[int, Any] = {}  # by what loaded it, a file as it was when it was first found to fit
 _COMPILED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # and what Numba may have frozen
 
 
@@ -119,6 +115,8 @@ def version_of(function: Callable[..., Any], name: str = "", *, compare: bool = 
     digest = reach.digest(function, name)
     if not reach.functions:
         _refuse(name, "has no code in Python")
+    for file in reach.files.values():
+        _FIRST.setdefault(id(file[3]), file)
     return f"code-{digest[:16]}"
 
 
@@ -142,9 +140,8 @@ give a version of your own
             )
 
 
-_File = tuple[
-    set[str], dict[str, Any], str
-]  # its functions, its constants, and all but its functions
+# The functions of a file, its constants, all but its functions, and what loaded it.
+_File = tuple[set[str], dict[str, Any], str, Any]
 
 
 class _Reach:
@@ -242,7 +239,7 @@ class _Reach:
     def _global(self, names: Mapping[str, Any], path: Sequence[str], where: str) -> str:
         """What code means by ``name.attribute.attribute``, as far as that leads through modules of the user's own."""
         name, *rest = path
-        if name not in {*names, *vars(builtins)} and "__getattr__" in names:
+        if "__getattr__" in names and name not in names and name not in vars(builtins):
             name, rest = "__getattr__", []
         value = names.get(name, vars(builtins).get(name, NotImplemented))
         where = f"{name}, which {where} uses,"
@@ -314,10 +311,10 @@ class _Reach:
         path, spec = names.get("__file__"), names.get("__spec__")
         loader = getattr(spec, "loader", None) or names.get("__loader__")
         if not self.compare or not path or not hasattr(loader, "source_to_code"):
-            return set(), {}, ""
+            return set(), {}, "", None
         if path not in self.files:
             self.files[path] = found = _read(path, loader)
-            if _FIRST.setdefault(id(loader), (loader, found[2]))[1] != found[2]:
+            if _FIRST.get(id(loader), found)[2] != found[2]:
                 _stale(path, "its top")
         return self.files[path]
 
@@ -338,7 +335,7 @@ def _read(path: str, loader: Any) -> _File:
         if after.opname == "STORE_NAME" and bound[after.argval] == 1
         and before.opname in ("LOAD_CONST", "LOAD_SMALL_INT")
     }  # fmt: skip
-    return set(map(_words, _codes(code))), constants, _words(code, functions=False)
+    return set(map(_words, _codes(code))), constants, _words(code, functions=False), loader
 
 
 def _codes(code: CodeType) -> list[CodeType]:
