@@ -28,6 +28,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".yml")
 CELL = re.compile(r"(?ms)^```\{code-cell\}[^\n]*\n(.*?)^```$")
+LIBRARIES = ("gqlib/", "book/kit/")
 HEADER = re.compile(r"(?ms)\A---\n.*?^---\n|^:[\w-]+:[^\n]*\n")
 
 
@@ -78,10 +79,10 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
         (Path(place) / "results").symlink_to(ROOT / "results")  # chapters read ../results
         shutil.copy(ROOT / "book" / name, book)
         begin = 0
-        if error.file.startswith("gqlib/"):
-            shutil.copytree(
-                ROOT / "gqlib", Path(place) / "gqlib", ignore=shutil.ignore_patterns("__pycache__")
-            )
+        for library in LIBRARIES:
+            if error.file.startswith(library):
+                no_caches = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(ROOT / library, Path(place) / library, ignore=no_caches)
         if error.file == f"book/{name}":
             begin = next(
                 i
@@ -89,9 +90,7 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
                 if error.old in cell
             )
         (Path(place) / error.file).write_text(edited(error), encoding="utf-8")
-        path = os.pathsep.join(
-            [place, str(ROOT)] if error.file.startswith("gqlib/") else [str(ROOT)]
-        )
+        path = os.pathsep.join(map(str, (place, book, ROOT, ROOT / "book")))
         done = subprocess.run(
             [sys.executable, str(Path(__file__)), "--run", name],
             cwd=book, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False,
@@ -122,7 +121,7 @@ def main(arguments: list[str]) -> int:
             noticed = failed is not None and failed >= begin
             caught += noticed
             asserts += noticed and by == "assert"
-            where = "library" if error.file.startswith("gqlib/") else f"cell {begin}"
+            where = "library" if error.file.startswith(LIBRARIES) else f"cell {begin}"
             fails = "-" if failed is None else f"cell {failed}"
             told = by if noticed else "NOT CAUGHT"
             print(f"{error.chapter:26}{where:10}{fails:10}{told:18}{error.why}", flush=True)

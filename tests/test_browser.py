@@ -32,7 +32,7 @@ from scipy.linalg import expm
 from gqlib.domains import two_state
 from gqlib.stability import joint_matrix, spectral_abscissa
 from gqlib.stats import case_null
-from kit import explore
+from kit import examples
 
 pytestmark = pytest.mark.slow
 
@@ -407,10 +407,10 @@ def test_two_state_shows_the_librarys_numbers(live, reading, sigma, lam, gamma):
 def test_bias_variance_shows_the_librarys_numbers(live, sigma, lam, gamma, n):
     _, figure = live("bias-variance")
     put(figure, sigma=sigma, lam=lam, gamma=gamma, n=round(math.log10(n), 1))
-    at = {explore.SIGMA: sigma, explore.LAM: lam, explore.GAMMA: gamma}
-    bias, variance = (float(expression.subs(at)) for expression in explore.bias_and_variance()[:2])
-    mdp = explore.small_mdp(gamma)
-    mu, pi = np.array(explore.COIN), np.array(explore.KEEP)
+    at = {examples.SIGMA: sigma, examples.LAM: lam, examples.GAMMA: gamma}
+    bias, variance = (float(expression.subs(at)) for expression in examples.bias_and_variance()[:2])
+    mdp = examples.small_mdp(gamma)
+    mu, pi = np.array(examples.COIN), np.array(examples.KEEP)
     gap = (mdp.q((1 - sigma) * pi + sigma * mu) - mdp.q(pi)).ravel()
     assert four_digits(
         numbers(figure, "bias"), np.sqrt((gap**2).mean())
@@ -437,8 +437,8 @@ def test_time_scales_shows_the_librarys_numbers(live, sigma, lam, gamma, exponen
     ("share", "cells", "n"), [(42.2, 6, 49), (42.2, 1, 49), (80.0, 6, 9), (0.0, 2, 20)]
 )
 def test_cases_under_the_null_show_the_librarys_numbers(book, live, share, cells, n):
-    assert page_of(book, "null").name == "overall.html"
-    _, figure = live("null")
+    assert page_of(book, "chance").name == "overall.html"
+    _, figure = live("chance")
     put(figure, share=share, cells=cells, n=n)
     null, count = case_null(n, cells), round(share * n * cells / 100)
     assert numbers(figure, "count").tolist() == [count, n * cells]

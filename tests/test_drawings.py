@@ -1,11 +1,15 @@
 """The drawings: what they plot, and what they refuse."""
 
+import itertools
+
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
+from scipy.linalg import expm
 
 from gqlib.domains.machine import CREW, PLAN, RUN, machine_mdp
-from kit import drawings, figures
+from kit import drawings, examples, figures
 
 matplotlib.use("Agg")
 
@@ -142,3 +146,92 @@ def test_log_band_is_the_mean_and_stops_with_a_cross_at_divergence(axes):
 def test_refusals_name_the_argument(axes, draw, states):
     with pytest.raises(ValueError, match=f"states is {states}"):
         draw(axes, states)
+
+
+# ---------------------------------------------------------------- the mean field
+
+
+def test_a_field_has_the_arrows_the_path_and_where_it_ends(axes):
+    problem = examples.machine_weights("two weights")
+    matrix, vector = problem.A(0.0, 0.5), problem.b(0.0, 0.5)
+    rest = drawings.draw_field(axes, matrix, vector, 30.0)
+    np.testing.assert_allclose(rest, problem.fixed_point(0.0, 0.5))
+    field, first = axes.collections
+    assert (field.N, first.N) == (80, 1)
+    steps = field.XY @ matrix.T + vector
+    np.testing.assert_allclose(field.U * steps[:, 1], field.V * steps[:, 0], atol=1e-9)
+    lengths = np.hypot(field.U, field.V) ** 2
+    np.testing.assert_allclose(
+        lengths / np.linalg.norm(steps, axis=1), (lengths / np.linalg.norm(steps, axis=1))[0]
+    )
+    assert (field.U * steps[:, 0] + field.V * steps[:, 1] > 0).all()
+    np.testing.assert_allclose(
+        [first.U.item(), first.V.item()], 0.15 * 30.0 * vector / np.linalg.norm(vector)
+    )
+    # None is longer than nine tenths of its cell, and the fastest, wherever it is, would be as long.
+    places = set(itertools.product(np.linspace(0.0, 30.0, 9), repeat=2))
+    fastest = max(np.linalg.norm(matrix @ place + vector) for place in places)
+    np.testing.assert_allclose(
+        lengths, (0.9 * 30.0 / 8) ** 2 * np.linalg.norm(steps, axis=1) / fastest
+    )
+    assert {tuple(place) for place in field.XY} | {(0.0, 0.0)} == places
+    assert first.XY.tolist() == [[0.0, 0.0]]
+    for arrow, colour, width in ((field, "0.55", 0.006), (first, figures.RED, 0.012)):
+        assert (arrow.angles, arrow.scale_units, arrow.scale, arrow.width) == (
+            "xy",
+            "xy",
+            1.0,
+            width,
+        )
+        assert to_hex(arrow.get_facecolor()[0]) == to_hex(colour)
+    path, end = axes.lines
+    assert (path.get_color(), path.get_linestyle(), path.get_marker()) == (
+        figures.BLUE,
+        "-",
+        "None",
+    )
+    assert (end.get_color(), end.get_marker(), end.get_markersize()) == (figures.BLACK, "o", 6)
+    assert first.get_zorder() == 4 > max(line.get_zorder() for line in axes.lines)
+    np.testing.assert_allclose(np.ravel(end.get_xydata()), rest)
+    track = path.get_xydata()
+    np.testing.assert_allclose(track[0], 1e-3 * vector, rtol=1e-2)  # after a moment: along b
+    times = np.geomspace(1e-3, 200.0, len(track))
+    for k in (100, 250, 390):
+        np.testing.assert_allclose(track[k], rest - expm(times[k] * matrix) @ rest, atol=1e-9)
+    assert axes.get_xlim() == axes.get_ylim() == (pytest.approx(-2.4), pytest.approx(32.4))
+
+
+def test_a_spiral_is_drawn_too(axes):
+    matrix = np.array([[-0.5, -2.0], [2.0, -0.5]])
+    np.testing.assert_allclose(
+        drawings.draw_field(axes, matrix, -matrix @ [1.0, 2.0], 4.0), [1.0, 2.0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("matrix", "vector", "size", "name"),
+    [
+        ([[1.0, 0.0], [0.0, -1.0]], [1.0, 0.0], 2.0, "matrix"),
+        ([[-1.0, 0.0, 0.0]], [1.0, 0.0], 2.0, "matrix"),
+        ([[-1.0, 0.0], [0.0, -1.0]], [1.0, 0.0, 2.0], 2.0, "vector"),
+        ([[-1.0, 0.0], [0.0, -1.0]], [1.0, 0.0], 0.0, "size"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(axes, matrix, vector, size, name):
+    with pytest.raises(ValueError, match=f"^{name} "):
+        drawings.draw_field(axes, matrix, vector, size)
+
+
+def test_what_does_not_come_to_rest_is_refused_with_its_eigenvalues(axes):
+    told = r"^matrix has eigenvalues \[0\.0, -1\.0\]; their real parts should be negative$"
+    with pytest.raises(ValueError, match=told):
+        drawings.draw_field(axes, [[0.0, 0.0], [0.0, -1.0]], [1.0, 0.0], 2.0)
+
+
+def test_a_point_at_rest_has_an_arrow_without_length(axes):
+    """The middle of the square is where the weights come to rest: no division by zero."""
+    drawings.draw_field(axes, [[-1.0, 0.0], [0.0, -1.0]], [4.0, 4.0], 8.0)
+    field = axes.collections[0]
+    (middle,) = np.flatnonzero((field.XY == 4.0).all(axis=1))
+    assert field.U[middle] == field.V[middle] == 0.0
+    assert np.isfinite(field.U).all()

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from kit import figure_data, figures
-from kit.drawn import drawn
+from kit.in_words import in_words
 
 matplotlib.use("Agg")
 
@@ -274,7 +274,7 @@ def test_a_notebook_is_given_the_png_at_its_size_and_the_line_of_text(notebook):
     picture = Image.open(BytesIO(base64.b64decode(data["image/png"])))
     size = {"width": picture.width // 2, "height": picture.height // 2}
     assert options == {"metadata": {"image/png": size}, "raw": True}
-    assert data["text/plain"] == drawn(figure)
+    assert data["text/plain"] == in_words(figure)
     assert not pyplot.fignum_exists(figure.number)
     assert min(text.get_fontsize() for text in figure.findobj(Text)) >= 9
 
@@ -286,7 +286,7 @@ def test_a_page_that_runs_its_own_cells_is_given_the_svg(notebook):
     axes.plot([0, 1])
     figures.show(figure)
     ((data, options),) = shown
-    assert (data["image/svg+xml"], data["text/plain"]) == (figures.svg(figure), drawn(figure))
+    assert (data["image/svg+xml"], data["text/plain"]) == (figures.svg(figure), in_words(figure))
     assert options == {"metadata": {}, "raw": True}
 
 

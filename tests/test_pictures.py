@@ -18,7 +18,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from kit import figures
-from kit.drawn import drawn
+from kit.in_words import in_words
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -136,7 +136,7 @@ def test_the_line_of_text_alone_would_not_tell(what):
         left.set(xticks=[0, 1, 2, 3])
         if change is not None:
             change(left, right)
-        lines.append(drawn(figure))
+        lines.append(in_words(figure))
     assert lines[0] == lines[1]
 
 
@@ -199,7 +199,7 @@ def test_a_red_square_with_a_seal_of_its_own_is_noticed_where_its_cell_is_execut
     made, axes = figures.new(figsize=(3, 2))
     axes.plot([0, 1, 0.5], label="up")
     figures._make_readable(made)
-    data, line = figures.png(made), drawn(made)
+    data, line = figures.png(made), in_words(made)
     shutil.copy(BOOK / "conftest.py", tmp_path)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     for name, shown in (("right", data), ("red", rewritten(data, red=True))):

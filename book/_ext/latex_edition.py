@@ -286,7 +286,7 @@ def leave_out_folded_code(book: nodes.document) -> None:
 
 def announce_live_figures(book: nodes.document) -> None:
     """Move the sentence that stands for a live figure into the caption of the static one."""
-    from kit.explore import PLAIN
+    from kit.live import PLAIN
 
     caption = None
     for node in list(book.findall()):

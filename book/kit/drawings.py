@@ -1,4 +1,4 @@
-"""Drawings: the machine, one backup with its dial, the paper's prediction domains, and curves on log axes.
+"""Drawings: the machine, one backup with its dial, a mean field, the paper's prediction domains, curves on log axes.
 
 Of the domains the paper draws two, Figures 6 and 7. A backup diagram, after Sutton and Barto, shows what an update of
 Q(σ) looks at, Eq. (5): of the next state's actions a the weights are (1−σ)π(a|s) + σ[a was taken].
@@ -24,6 +24,7 @@ __all__ = [
     "draw_backup",
     "draw_cart_pole",
     "draw_chain",
+    "draw_field",
     "draw_machine",
     "draw_star",
     "draw_triangles",
@@ -428,3 +429,57 @@ def _rectangle(corner: tuple[float, float], width: float, height: float, **optio
     from matplotlib.patches import Rectangle
 
     return Rectangle(corner, width, height, edgecolor=BLACK, **options)
+
+
+_ARROWS, _STEPS, _FIRST = 9, 400, 0.15
+
+
+def draw_field(axes: Any, matrix: ArrayLike, vector: ArrayLike, size: float) -> Array:
+    """Arrows Aθ + b over the square [0, size]², the one at the origin in orange, and the path from zero with its end.
+
+    Arrows are as long as the square root of the step, so that slow ones can be seen beside fast ones; the orange one
+    shows the direction only.
+    Returns the resting point −A⁻¹b, (2,).
+
+    Parameters
+    ----------
+    axes : matplotlib axes
+    matrix : array_like, (2, 2)
+    vector : array_like, (2,)
+    size : float
+        The side of the square.
+
+    Examples
+    --------
+    >>> from kit.examples import machine_weights
+    >>> from matplotlib.figure import Figure
+    >>> problem = machine_weights("two weights")
+    >>> draw_field(Figure().subplots(), problem.A(1.0, 0.0), problem.b(1.0, 0.0), 30.0).round(2).tolist()
+    [25.81, 22.24]
+    """
+    a, b = check.array("matrix", matrix, (2, 2)), check.array("vector", vector, (2,))
+    size = check.scalar("size", size, low=0.0, open_low=True)
+    values, vectors = np.linalg.eig(a)
+    if values.real.max() >= 0.0:
+        raise ValueError(
+            f"matrix has eigenvalues {values.round(4).tolist()}; their real parts should be negative"
+        )
+    rest = np.linalg.solve(a, -b)
+    ticks = np.linspace(0.0, size, _ARROWS)
+    places = np.array([(x, y) for y in ticks for x in ticks])
+    steps = places @ a.T + b
+    lengths = np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), 1e-12)
+    arrows = 0.9 * size / (_ARROWS - 1) * steps / np.sqrt(lengths * lengths.max())
+    look = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.006}
+    axes.quiver(*places[1:].T, *arrows[1:].T, color="0.55", **look)
+    first = _FIRST * size * steps[:1] / lengths[0]
+    axes.quiver(*places[:1].T, *first.T, color=RED, zorder=4, **{**look, "width": 0.012})
+    # The path, by the eigenvectors of A: θ(t) = θ_* − V exp(tκ) V⁻¹θ_*.
+    times = np.geomspace(1e-3, 200.0, _STEPS)
+    shares = np.linalg.solve(vectors, rest.astype(vectors.dtype))
+    path = rest[:, None] - (vectors @ (shares[:, None] * np.exp(np.outer(values, times)))).real
+    axes.plot(*path, "-", color=BLUE)
+    axes.plot(*rest, "o", color=BLACK, markersize=6)
+    margin = 0.08 * size
+    axes.set(xlim=(-margin, size + margin), ylim=(-margin, size + margin))
+    return np.asarray(rest)

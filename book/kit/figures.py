@@ -38,8 +38,8 @@ from gqlib.plots import (
     YELLOW,
     new,
 )
-from kit.drawn import drawn
 from kit.figure_data import axes_of, table
+from kit.in_words import in_words
 
 __all__ = [
     "BLACK",
@@ -73,7 +73,7 @@ MAP = "map"  # how the groups of the SVG that keep their colours are named
 def show(figure: Any) -> None:
     """Hand the figure to the notebook as its only output (does nothing outside a notebook).
 
-    Beside the picture goes a line of text that says what was drawn (`kit.drawn`); records are compared by
+    Beside the picture goes a line of text that says what was drawn (`kit.in_words`); records are compared by
     that line.
 
     Examples
@@ -108,7 +108,7 @@ def show(figure: Any) -> None:
             )
             forms = {"image/png": base64.b64encode(data).decode()}
             sizes = {"image/png": {"width": width, "height": height}}
-        display(forms | {"text/plain": drawn(figure)}, metadata=sizes, raw=True)  # type: ignore[no-untyped-call,unused-ignore]
+        display(forms | {"text/plain": in_words(figure)}, metadata=sizes, raw=True)  # type: ignore[no-untyped-call,unused-ignore]
     pyplot.close(figure)
 
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from gqlib._validate import Array
 
-__all__ = ["drawn"]
+__all__ = ["in_words"]
 
 # Steps per width of the axes, and where they begin: neither is a round number, because data often are, and a point on
 # the border between two steps could fall on either side.
 _STEPS, _OFFSET = 487.31, 0.137
 
 
-def drawn(figure: Any) -> str:
+def in_words(figure: Any) -> str:
     """One line about a matplotlib figure: how many axes and artists, and a digest of what they show.
 
     Examples
@@ -32,7 +32,7 @@ def drawn(figure: Any) -> str:
     >>> def parabola(factor):
     ...     figure = Figure()
     ...     figure.subplots().plot([0, 1, 2], [0.0, factor, 4.0 * factor], label="x²")
-    ...     return drawn(figure)
+    ...     return in_words(figure)
     >>> parabola(1.0) == parabola(1.0 + 1e-12), parabola(1.0) == parabola(1.02)
     (True, False)
     """

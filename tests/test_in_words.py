@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from kit import drawn as module
-from kit.drawn import drawn
+from kit import in_words as module
+from kit.in_words import in_words
 
 BOOK = Path(__file__).parents[1] / "book"
 X = np.linspace(0.1, 3.0, 60)
@@ -33,7 +33,7 @@ def picture(change=None, noise=0.0):
     right.text(0.5, 0.5, "here")
     if change is not None:
         change(left, right)
-    return drawn(figure)
+    return in_words(figure)
 
 
 CHANGES = {
@@ -196,7 +196,7 @@ def test_the_line_counts_axes_and_artists_and_ends_with_a_digest():
     left.plot([0, 1])
     left.plot([1, 0])
     left.text(0.5, 0.5, "here")
-    found = drawn(figure)
+    found = in_words(figure)
     lines = [line for axes in figure.axes for line in module._of_axes(axes)]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     assert found == f"figure of 2 axes, 3 artists, drawn as {digest[:12]}"
