@@ -269,6 +269,7 @@ WITHOUT_RANGES = {
         "stats/_checks",
         "stats/_told",
         "sweeps/_lost",
+        "sweeps/_versions",
         "sweeps/progress",
         "sweeps/setting",
         "sweeps/workers",
