@@ -221,6 +221,7 @@ WITHOUT_RANGES = {
         "stats/_checks",
         "stats/_told",
         "sweeps/_lost",
+        "sweeps/_versions",
         "sweeps/progress",
         "sweeps/workers",
     ),
