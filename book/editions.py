@@ -1,4 +1,4 @@
-"""Take the pictures of *The two editions*: `make pictures`, or python book/editions.py [before|after] [HTML FOLDER].
+"""Take the pictures of *The two editions* (needs Chromium).
 
 The first screen of three pages, as a window of a desk shows it in light and in dark, and a phone in light. Without
 arguments it is the second edition's, from the book that `make book` has built. That of the first edition is built in a
@@ -9,6 +9,7 @@ PNG with few colours is what every form of the book can show; LaTeX takes no Web
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 from pathlib import Path
@@ -89,16 +90,18 @@ def take(edition: str, html: Path) -> int:
 
 def main(arguments: list[str]) -> int:
     """Take the pictures, and say where they are."""
-    edition, folder, *_ = [*arguments, *(EDITIONS[1], ROOT / "_build" / "html")[len(arguments) :]]
-    html = Path(folder).resolve()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("edition", nargs="?", choices=EDITIONS, default="after")
+    parser.add_argument("html", nargs="?", type=Path, default=ROOT / "_build" / "html")
+    given = parser.parse_args(arguments)
+    edition, html = given.edition, given.html.resolve()
     lacking = [page for page in PAGES if not (html / f"{page}.html").is_file()]
-    if edition not in EDITIONS or lacking or CHROMIUM is None:
-        print(
-            f"editions.py takes {' or '.join(EDITIONS)} and the folder of a built book, and needs Chromium; "
-            f"it got {edition} and {html}, where {len(lacking)} of {len(PAGES)} pages are missing",
-            file=sys.stderr,
-        )
-        return 1
+    if lacking:
+        parser.error(f"html is {html}, where {lacking[0]}.html is missing: make book")
+    if CHROMIUM is None:
+        parser.error("this needs Chromium: on Debian and Ubuntu, apt-get install chromium")
     print(f"{len(PAGES) * len(LOOKS)} pictures in {PICTURES}, {take(edition, html) / 1000:.0f} kB")
     return 0
 

@@ -1,4 +1,4 @@
-"""Build the EPUB edition: `python book/epub.py [FOLDER]`, by jupyter-book and book/_ext/epub_edition.py.
+"""Build the EPUB edition, by jupyter-book and book/_ext/epub_edition.py.
 
 Where epubcheck is on the PATH (Debian has it), the file is checked, and a fault fails the build; where it is not, that
 is said.
@@ -6,6 +6,7 @@ is said.
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -36,24 +37,23 @@ def faults(path: Path) -> list[str] | None:
 
 def main(arguments: list[str]) -> int:
     """Build, check, and say where the file is."""
-    folder = Path(arguments[0] if arguments else ROOT / "_build" / "epub").resolve()
-    command = [
-        str(Path(sys.executable).with_name("jupyter-book")),
-        "build",
-        "book",
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "_build" / "epub")
+    folder = parser.parse_args(arguments).folder.resolve()
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "book"]
+    command += [
         "--builder",
         "custom",
-    ]
-    command += [
         "--custom-builder",
         "epub",
         "-W",
         "--keep-going",
         "-n",
         "--quiet",
-        "--path-output",
-        str(folder),
     ]
+    command += ["--path-output", str(folder)]
     environment = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ
     if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
         print("jupyter-book could not turn the book into an EPUB, see above", file=sys.stderr)

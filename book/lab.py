@@ -349,6 +349,9 @@ def write(folder: Path, made: dict[str, NotebookNode], html: Path = HTML) -> lis
 
 def main(arguments: list[str]) -> int:
     """Write the copies and say where they are."""
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
     if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
         print(__doc__, file=sys.stderr)
         return 2

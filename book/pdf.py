@@ -1,13 +1,16 @@
-"""Build the PDF edition: `python book/pdf.py [--check] [--all] [FOLDER]`; --check only looks for TeX.
+"""Build the PDF edition, which is two files: the book and the reference of the library. Needs TeX.
 
-It is two files, the book and the reference of the library; --all adds the article (book/article.py). Standard library
-only. The book's pages become LaTeX by jupyter-book (book/_ext/latex_edition.py), then PDFs by latexmk and xelatex.
+The article is a third, which comes with its LaTeX. Its text is `book/article.md`, a page of the book; what it says in
+numbers comes from the register and the results when the page is executed (`python book/refresh.py`).
+
+The book's pages become LaTeX by jupyter-book (book/_ext/latex_edition.py), then PDFs by latexmk and xelatex.
 TeX goes on where it should not: a reference that leads nowhere is printed as ??, a letter that a font lacks as nothing.
 The log knows of both, and either fails the build.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -120,23 +123,24 @@ def build(folder: Path, names: tuple[str, ...], what: str) -> int:
 
 def main(arguments: list[str]) -> int:
     """Check for TeX, build, and say where the PDF is."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="_build/pdf or _build/article")
+    parser.add_argument("--article", action="store_true", help="the article alone")
+    parser.add_argument("--all", action="store_true", help="the article, too")
+    given = parser.parse_args(arguments)
+    what = "The article" if given.article else "The PDF edition"
     lacking = missing()
     if lacking:
         print(
-            f"The PDF edition needs {' and '.join(lacking)}, not found on the PATH. {ADVICE}",
+            f"{what} needs {' and '.join(lacking)}, not found on the PATH. {ADVICE}",
             file=sys.stderr,
         )
         return 1
-    if "--check" in arguments:
-        return 0
-    folder = Path(
-        next(
-            (argument for argument in arguments if not argument.startswith("-")),
-            ROOT / "_build" / "pdf",
-        )
-    )
-    also = (ARTICLE,) if "--all" in arguments else ()
-    return build(folder.resolve(), (NAME, REFERENCE, *also), "The PDF edition")
+    names = (ARTICLE,) if given.article else (NAME, REFERENCE, *((ARTICLE,) if given.all else ()))
+    folder = given.folder or ROOT / "_build" / ("article" if given.article else "pdf")
+    return build(folder.resolve(), names, what)
 
 
 if __name__ == "__main__":

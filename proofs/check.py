@@ -1,4 +1,4 @@
-"""Compile the proofs and compare what they state and assume: `python proofs/check.py [--optional] [--write]`.
+"""Compile the proofs and compare what they state and assume.
 
 Every definition and theorem of the files in _CoqProject is printed by Coq itself, each theorem with the axioms that
 it rests on, and the text must be that of checked.txt; --write makes that text anew, for a reader to look through.
@@ -7,6 +7,7 @@ With --optional a machine without Coq is no fault. Standard library only.
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
@@ -112,12 +113,18 @@ def tell(folder: Path, work: Path) -> str:
 
 def main(arguments: list[str]) -> int:
     """Check for Coq, compile, compare, and say in a line how it went."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--optional", action="store_true", help="no fault where Coq is missing")
+    parser.add_argument("--write", action="store_true", help="write checked.txt anew")
+    given = parser.parse_args(arguments)
     lacking = missing()
     if lacking:
-        word = "skipped: they need" if "--optional" in arguments else "The proofs need"
+        word = "skipped: they need" if given.optional else "The proofs need"
         text = f"{word} {' and '.join(lacking)}, not found here. {ADVICE}"
-        print(f"proofs {text}" if "--optional" in arguments else text, file=sys.stderr)
-        return 0 if "--optional" in arguments else 1
+        print(f"proofs {text}" if given.optional else text, file=sys.stderr)
+        return 0 if given.optional else 1
     found = gaps()
     if found:
         print("\n".join(["The proofs have gaps:", *found]), file=sys.stderr)
@@ -133,7 +140,7 @@ def main(arguments: list[str]) -> int:
         )
         return 1
     record = HERE / "checked.txt"
-    if "--write" in arguments:
+    if given.write:
         record.write_text(text, encoding="utf-8")
     if not record.exists() or text != record.read_text(encoding="utf-8"):
         print(

@@ -1,7 +1,6 @@
 """The article: no number in its prose was typed, and every value is the register's or the results' of today."""
 
 import ast
-import importlib.util
 import json
 import re
 import shutil
@@ -11,23 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import pdf
 from gqlib.claims import count_verdicts, load_claims
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "book" / "article.md").read_text(encoding="utf-8")
 
 
-def load(path):
-    """A module of the book, which is not a package."""
-    sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    sys.path.remove(str(path.parent))
-    return module
-
-
-article = load(ROOT / "book" / "article.py")
 # What has a number in its name: objects of the paper, the two ends of σ, a program, cases that are numbered by letters.
 NAMES = (
     r"(?:Theorem|Lemma|Proposition|Figure|Table|Algorithm|Section|Eq\.) \(?\d+\)?",
@@ -216,22 +205,14 @@ def test_the_record_counts_as_the_register_does():
     assert values["art-corrected"] == str(number["corrected"])
 
 
-def test_without_tex_make_article_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert article.main(["--check"]) == 1
-    assert capsys.readouterr().err.startswith(
-        "The article needs xelatex and latexmk, not found on the PATH. On Debian"
-    )
-
-
 @pytest.mark.thorough
 @pytest.mark.timeout(3600)  # a machine may be busy
-@pytest.mark.skipif(bool(article.pdf.missing()), reason=article.pdf.ADVICE)
+@pytest.mark.skipif(bool(pdf.missing()), reason=pdf.ADVICE)
 def test_the_article_on_paper(tmp_path):
-    command = [sys.executable, ROOT / "book" / "article.py", tmp_path]
+    command = [sys.executable, ROOT / "book" / "pdf.py", "--article", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    source = (tmp_path / f"{article.NAME}.tex").read_text(encoding="utf-8")
+    source = (tmp_path / f"{pdf.ARTICLE}.tex").read_text(encoding="utf-8")
     assert source.count(r"\begin{figure}") == TEXT.count("  figure:\n") == 5
     assert source.count(r"\begin{sphinxthebibliography}") == 1
     works = re.split(r"\\bibitem", source.split(r"\begin{sphinxthebibliography}")[1])[1:]
@@ -240,7 +221,7 @@ def test_the_article_on_paper(tmp_path):
     assert r"machine\_checked" not in source  # other pages are named by their titles
     if shutil.which("pdfinfo"):
         told = subprocess.run(
-            ["pdfinfo", tmp_path / f"{article.NAME}.pdf"],
+            ["pdfinfo", tmp_path / f"{pdf.ARTICLE}.pdf"],
             capture_output=True,
             text=True,
             check=True,

@@ -1,7 +1,7 @@
 """Cells that run in their page: the Python side under CPython, the packer, and a chapter in a real browser.
 
 What needs a browser also needs the packed files, `make live`; where they are missing it skips and says so. Every day
-one chapter, opened as a file, and another γ in it are enough. With GQ_LIVE_ALL set (`make test-live`) all chapters run,
+one chapter, opened as a file, and another γ in it are enough. With GQ_LIVE_ALL set  all chapters run,
 and all that a reader does is done in Chromium and Firefox, from files and from a server.
 """
 
@@ -34,7 +34,7 @@ LIVE = ROOT / "book" / "live"
 HTML = ROOT / "_build" / "html"
 ALL = bool(os.environ.get("GQ_LIVE_ALL"))
 whole = pytest.mark.skipif(
-    not ALL, reason="every day one chapter runs from a file: make test-live runs the whole"
+    not ALL, reason="every day one chapter runs from a file: GQ_LIVE_ALL=1 runs them all"
 )
 packed = pytest.mark.skipif(
     not (HTML / "_live" / "page.js").is_file(),

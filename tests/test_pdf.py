@@ -1,4 +1,4 @@
-"""The PDF edition: what `make pdf` says without TeX, what it counts as a fault and, given TeX, the book itself.
+"""The PDF edition: what it says without TeX, what it counts as a fault and, given TeX, the book itself.
 
 Building it takes a minute and a half on one core, so that test is marked slow; the rest is fast.
 """
@@ -92,27 +92,16 @@ def test_a_heading_alone_and_a_word_in_the_margin_are_found():
     assert beyond_the_edge(boxes.format(541.5) + "\n" + boxes.format(532)) == ["long"]
 
 
-def test_without_tex_make_pdf_names_the_packages_and_sets_nothing_up(tmp_path):
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    make = shutil.which("make")
-    if make is None:
-        pytest.skip("no make on the PATH")
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith("MAKE")
-    } | {"PATH": str(tools)}
-    command = [make, "pdf", f"PYTHON={sys.executable}", f"VENV={tmp_path / 'venv'}"]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode != 0
-    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
-    assert said == [
-        f"The PDF edition needs xelatex and latexmk, not found on the PATH. {pdf.ADVICE}"
-    ]
-    for package in ("texlive-xetex", "texlive-latex-extra", "latexmk", "fonts-freefont-otf"):
-        assert package in pdf.ADVICE
-    assert not (tmp_path / "venv").exists()
+@pytest.mark.parametrize(
+    ("option", "what"), [("--all", "The PDF edition"), ("--article", "The article")]
+)
+def test_without_tex_one_line_names_the_packages(tmp_path, option, what):
+    command = [sys.executable, BOOK / "pdf.py", option]
+    environment = os.environ | {"PATH": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    needs = "needs xelatex and latexmk, not found on the PATH."
+    assert done.stderr == f"{what} {needs} {pdf.ADVICE}\n"
 
 
 @pytest.mark.parametrize(
@@ -233,3 +222,23 @@ def test_a_page_that_a_document_does_not_hold_is_named_by_its_title():
         ("emphasis", "The page"),
         ("inline", "the_page"),
     ]
+
+
+def test_a_row_of_pictures_is_a_row_on_paper():
+    def grid(*columns):
+        parts = [nodes.container("", *one, classes=["sd-col"]) for one in columns]
+        return nodes.container("", *parts, classes=["sd-row"])
+
+    def said(word):
+        return nodes.paragraph("", word)
+
+    wide, narrow = nodes.image(alt="not said"), nodes.image(width="240px")
+    page = nodes.container(
+        "", grid([wide, said("a")], [narrow, said("b")]), grid([nodes.image()], [said("c")])
+    )
+    edition.set_rows(page)
+    pictures, mixed = page.children
+    line, words = pictures.children
+    assert [child for child in line if isinstance(child, nodes.image)] == [wide, narrow]
+    assert (wide["width"], narrow["width"], words.astext()) == ("49%", "240px", "a b")
+    assert len(mixed.children) == 2

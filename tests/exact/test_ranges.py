@@ -8,7 +8,7 @@ So is a NaN in an array, an array with an axis too many, a number larger than `c
 more than `check.ROOM`, except where a list below says otherwise. `REFUSED` adds what only the arguments together, or the
 meaning of one, make wrong. A refusal says what the argument is, and after a semicolon what it should be.
 
-There is one test for each module, so that `tests/mutants.py` can hold a module to its own.
+There is one test for each module, so that `tools/mutants.py` can hold a module to its own.
 """
 
 from __future__ import annotations

@@ -5,9 +5,7 @@ slips into a derivation by hand. It is made in a copy; then the code cells of th
 process, and nothing that they print or draw is compared. An error counts as caught if a cell fails at the edit or after
 it (for an error in the library: anywhere). What catches it should be an assert, and the last column says so.
 
-    python tests/planted.py [--jobs N] [chapter ...]      make planted
-
-`tests/test_planted.py` holds the list to the texts, so that it cannot go stale.
+`tests/repo/test_planted.py` holds the list to the texts, so that it cannot go stale.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from typing import NamedTuple
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-LIST = Path(__file__).with_suffix(".yml")
+LIST = ROOT / "tests" / "planted.yml"
 CELL = re.compile(r"(?ms)^```\{code-cell\}[^\n]*\n(.*?)^```$")
 LIBRARIES = ("gqlib/", "book/kit/")
 HEADER = re.compile(r"(?ms)\A---\n.*?^---\n|^:[\w-]+:[^\n]*\n")
@@ -107,7 +105,9 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
 
 def main(arguments: list[str]) -> int:
     """Try the errors of the chapters named (all without any); return 1 if one is not caught."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("chapters", nargs="*")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--run", metavar="FILE", help=argparse.SUPPRESS)

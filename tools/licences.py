@@ -1,12 +1,11 @@
 """List the licence of every package in requirements.lock, from what the installed packages say of themselves.
 
-    python .ci/licences.py
-
 Ends with 1 if a package does not say, or names a licence that is not among the `FAMILIES`.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from collections import Counter
@@ -56,8 +55,9 @@ def families(text: str) -> list[str]:
     return [name for name, words in FAMILIES.items() if re.search(words, text)]
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Print a line for each package and a count for each family."""
+    argparse.ArgumentParser(description=__doc__).parse_args(arguments)
     counts: Counter[str] = Counter()
     for name, marker in locked(LOCK.read_text(encoding="utf-8")).items():
         try:
@@ -73,4 +73,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

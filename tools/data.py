@@ -1,4 +1,4 @@
-"""Pack the data of the book: `make data`, or python .ci/data.py [FOLDER]; the default is _build/data.
+"""Pack the data of the book: every figure, table and result as CSV, with a dictionary and checksums.
 
     figures/   every figure as CSV: the numbers that were drawn, out of the pictures in the records
     tables/    every table of the book as CSV, in the text and in the output of cells
@@ -15,6 +15,7 @@ the code, and the rest from the files that the chapters read. The same checkout 
 
 from __future__ import annotations
 
+import argparse
 import base64
 import csv
 import hashlib
@@ -96,7 +97,7 @@ def figures(chapter: str, record: dict[str, Any]) -> Iterator[tuple[str, str, Ro
             carried = chunks(base64.b64decode(picture))
             if TABLE not in carried:
                 raise MissingData(
-                    f"{name} in book/{chapter}.ipynb carries no numbers; `make notebooks` draws it again"
+                    f"{name} in book/{chapter}.ipynb has no numbers: python book/refresh.py book/{chapter}.md"
                 )
             caption = " ".join(about.get("figure", {}).get("caption", "").split())
             yield (
@@ -402,7 +403,11 @@ def organisation(author: dict[str, str]) -> Row:
 
 def main(arguments: list[str]) -> int:
     """Pack, and say where it is."""
-    folder = Path(arguments[0]).resolve() if arguments else WHERE
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=WHERE, help="_build/data")
+    folder = parser.parse_args(arguments).folder.resolve()
     try:
         archive = pack(folder)
     except MissingData as error:

@@ -1,6 +1,6 @@
-"""Build a release, two times, and compare: `make release`, or python .ci/release.py [--once] [FOLDER].
+"""Build a release, two times, and compare.
 
-Into one folder (the default is _build/release) go the wheel and the source archive, the HTML book (zipped), the PDF
+Into one folder go the wheel and the source archive, the HTML book (zipped), the PDF
 edition with the library's reference, the article, the EPUB, the data and the software bill of materials, and
 SHA256SUMS. All is built again elsewhere, and what comes out with other bytes is named. Dates inside the files are that
 of CITATION.cff (XeTeX heeds them too). What a tool is missing for is left out, and that is said. No network is used.
@@ -9,6 +9,7 @@ A size on the first page of the book that is no longer true is named as well.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import hashlib
 import os
@@ -26,16 +27,15 @@ from pathlib import Path
 
 import yaml
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 import wheels
 
-import pdf
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "book"))
+import pdf  # noqa: E402
+
 WHERE = ROOT / "_build" / "release"
 SUMS = "SHA256SUMS"
-SIZE = re.compile(r"\| `make (\w+)` \| ([\d.]+)\sMB \|$", re.MULTILINE)
+SIZE = re.compile(r"\| `(?:make|python) ([\w/. -]+)` \| ([\d.]+)\sMB \|$", re.MULTILINE)
 FREE = 0.2  # how far, as a share, a size may be from what the first page says
 
 
@@ -87,14 +87,8 @@ def plain_archive(path: Path) -> None:
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname, entry.pax_headers = (
-        epoch(),
-        0,
-        0,
-        "",
-        "",
-        {},
-    )
+    entry.mtime, entry.uid, entry.gid = epoch(), 0, 0
+    entry.uname, entry.gname, entry.pax_headers = "", "", {}
     return entry
 
 
@@ -112,16 +106,9 @@ def packages(folder: Path) -> None:
 def website(folder: Path) -> None:
     """The HTML book, to be unpacked and opened."""
     with tempfile.TemporaryDirectory() as place:
-        book = [
-            Path(sys.executable).with_name("jupyter-book"),
-            "build",
-            "book",
-            "-W",
-            "--keep-going",
-            "-n",
-            "--quiet",
-        ]
-        call(*map(str, book), "--path-output", place)
+        tool = Path(sys.executable).with_name("jupyter-book")
+        options = ["-W", "--keep-going", "-n", "--quiet", "--path-output"]
+        call(tool, "build", "book", *options, place)
         shutil.rmtree(Path(place) / "_build" / "html" / ".doctrees", ignore_errors=True)
         zipped(Path(place) / "_build" / "html", folder / "gqlib-book-html.zip")
 
@@ -141,7 +128,7 @@ def script(command: str, *made: str) -> Callable[[Path], None]:
 
 def bill(folder: Path) -> None:
     """The software bill of materials."""
-    call(sys.executable, str(ROOT / ".ci" / "sbom.py"), str(folder / "gqlib.cdx.json"))
+    call(sys.executable, str(ROOT / "tools" / "sbom.py"), str(folder / "gqlib.cdx.json"))
 
 
 PAPERS = (pdf.NAME, pdf.REFERENCE, pdf.ARTICLE)
@@ -150,17 +137,17 @@ PARTS: dict[str, Callable[[Path], None]] = {
     "book": website,
     "pdf": script("book/pdf.py --all", *(f"{one}.pdf" for one in PAPERS), f"{pdf.ARTICLE}.tex"),
     "epub": script("book/epub.py", f"{pdf.NAME}.epub"),
-    "data": script(".ci/data.py", "gqlib-data.zip"),
+    "data": script("tools/data.py", "gqlib-data.zip"),
     "sbom": bill,
 }
 
 
 # What each command makes of it, by the endings of the files.
 MADE = {
-    "article": (f"{pdf.ARTICLE}.pdf", f"{pdf.ARTICLE}.tex"),
-    "pdf": (f"{pdf.NAME}.pdf", f"{pdf.REFERENCE}.pdf"),
-    "epub": (f"{pdf.NAME}.epub",),
-    "data": ("gqlib-data.zip",),
+    "book/pdf.py --article": (f"{pdf.ARTICLE}.pdf", f"{pdf.ARTICLE}.tex"),
+    "book/pdf.py": (f"{pdf.NAME}.pdf", f"{pdf.REFERENCE}.pdf"),
+    "book/epub.py": (f"{pdf.NAME}.epub",),
+    "tools/data.py": ("gqlib-data.zip",),
     "release": ("",),
 }
 
@@ -175,7 +162,7 @@ def misjudged(folder: Path, page: str) -> list[str]:
         true = sum(sizes) / 1e6
         if sizes and abs(true - float(said)) > FREE * true:
             found.append(
-                f"book/index.md: make {command} is said to give {said} MB, and gives {true:.1f}"
+                f"book/index.md: {command} is said to give {said} MB, and gives {true:.1f}"
             )
     return found
 
@@ -232,8 +219,13 @@ def checked(folder: Path) -> str:
 
 def main(arguments: list[str]) -> int:
     """Build, check, build again, compare, tell."""
-    given = [argument for argument in arguments if not argument.startswith("-")]
-    folder = Path(given[0]).resolve() if given else WHERE
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=WHERE, help="_build/release")
+    parser.add_argument("--once", action="store_true", help="do not build it again to compare")
+    given = parser.parse_args(arguments)
+    folder = given.folder.resolve()
     shutil.rmtree(folder, ignore_errors=True)
     failed = build(folder, PARTS)
     try:
@@ -245,7 +237,7 @@ def main(arguments: list[str]) -> int:
     (folder / SUMS).write_text(
         "".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8"
     )
-    if "--once" not in arguments:
+    if not given.once:
         with tempfile.TemporaryDirectory() as place:
             again = build(
                 Path(place), {name: part for name, part in PARTS.items() if name not in failed}

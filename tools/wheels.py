@@ -1,6 +1,4 @@
-"""Build the package and try its wheel in an empty environment of each Python that it is for: `make wheels`.
-
-    python .ci/wheels.py [versions; by default 3.11 3.12 3.13]
+"""Build the package and try its wheel in an empty environment of each Python that it is for.
 
 The wheel is built from the source archive, so that this is tested too, and installed with nothing but what it asks for.
 A version that is not on this machine is skipped, and that is said. Ends with 1 if a wheel fails or none could be tried.
@@ -8,6 +6,7 @@ A version that is not on this machine is skipped, and that is said. Ends with 1 
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -15,7 +14,6 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -112,8 +110,13 @@ def _call(command: list[str], folder: Path) -> None:
         raise RuntimeError(f"{' '.join(command[:4])} ... failed:\n{done.stdout}{done.stderr}")
 
 
-def main(versions: Iterable[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Build once, try everywhere, tell."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("versions", nargs="*", default=VERSIONS, help="3.11 3.12 3.13")
+    versions = parser.parse_args(arguments).versions
     good = bad = 0
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(folder))
@@ -142,4 +145,4 @@ def main(versions: Iterable[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or VERSIONS))
+    sys.exit(main(sys.argv[1:]))

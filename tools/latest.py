@@ -1,8 +1,7 @@
 """Run the tests with the newest versions that pyproject.toml allows, and say what breaks. Meant for once a week.
 
-    python .ci/latest.py [arguments of pytest; by default every unit test and every notebook]
-
-Makes a throw-away environment, .venv-latest, and leaves .venv alone.
+Makes a throw-away environment, .venv-latest, and leaves .venv alone. Arguments go to pytest, as -n 2 --dist loadfile;
+by default it runs every unit test and every notebook. Needs the network.
 """
 
 from __future__ import annotations
@@ -41,6 +40,9 @@ def changes(lock: str, installed: dict[str, str]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Install, compare, test."""
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
     shutil.rmtree(PLACE, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", PLACE], check=True)
     python = PLACE / "bin" / "python"
