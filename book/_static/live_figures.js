@@ -170,7 +170,7 @@
     return !words ? text(value) : value < 0 ? below : value > 0 ? above : (else_ ?? above);
   });
 
-  root.gqLive = { roots, exponential, characteristic, text, sheet, ends, filled };
+  root.gqSheet = { roots, exponential, characteristic, text, sheet, ends, filled };
   if (typeof document === "undefined") return;
 
   // ---------------------------------------------------------------- panels
