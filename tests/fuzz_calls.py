@@ -188,7 +188,6 @@ VALUES: dict[str, Any] = {
         "variant": "corrected",
         "engine": "fast",
         "alternative": "two-sided",
-        "text": "Eqs. (25)–(26)",
     },
     **{
         "name": "first",
@@ -518,19 +517,22 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "stats.ends.cell": {"target": "greedy", "p": 512},
     "rltoolkit.hash_tiles": {"coordinates": np.array([[3, -1], [2051, 0]])},
 }  # fmt: skip
-for name, runner in TABLE[
-    "runner"
-].items():  # a summary takes what its runner returns, a report what was collected
-    for summary in (
-        path for other, path in TABLE["summary"].items() if name in (other, other.split()[0])
-    ):
-        EXCEPTIONS[summary.removeprefix("gqlib.").replace(":", ".")] = {
-            "arrays": by(runner.replace(":", "."))
-        }
-    if report := TABLE["report"].get(name):
-        EXCEPTIONS[report.removeprefix("gqlib.").replace(":", ".")] = {
-            "dataset": lambda name=name: sweep(name)[1]
-        }
+
+
+def listed(path: str) -> str | None:
+    """The key of a function of the table, where its module lists it among what is public."""
+    module, _, name = path.partition(":")
+    public_names = importlib.import_module(module).__all__
+    return f"{module.removeprefix('gqlib.')}.{name}" if name in public_names else None
+
+
+# A summary takes what its runner returns, a report what was collected.
+for name, runner in TABLE["runner"].items():
+    for other, path in TABLE["summary"].items():
+        if name in (other, other.split()[0]) and (key := listed(path)):
+            EXCEPTIONS[key] = {"arrays": by(runner.replace(":", "."))}
+    if name in TABLE["report"] and (key := listed(TABLE["report"][name])):
+        EXCEPTIONS[key] = {"dataset": lambda name=name: sweep(name)[1]}
 
 EXCEPTIONS["control.grids.control_grid_summary"] = {"arrays": by("control.grids.control_grid_runs")}
 # Inner steps on what their callers have checked and converted: called, but with nothing else than that.

@@ -503,6 +503,8 @@ def hostile(header, arrays):
     yield header, {**arrays, "weights": arrays["weights"] * np.nan}
     yield header, {**arrays, "lazy": -arrays["lazy"]}
     yield header, {**arrays, "touched": arrays["touched"] + 10**6}
+    yield header, {**arrays, "tiles": arrays["tiles"].astype(np.int8)}
+    yield header, {**arrays, "own": np.zeros(3)}
     yield header, {**arrays, "tiles": arrays["tiles"] - 5}
     yield header, {**arrays, "tiles": np.repeat(arrays["tiles"], 2, axis=0)}
 

@@ -288,15 +288,6 @@ def test_twins_and_the_tests_that_compare_them_exist(row):
     assert difference
 
 
-def test_every_step_of_a_learner_is_among_the_twins():
-    named = {name for row in TWINS for cell in row[:2] for name in re.findall(r"`([\w.]+)`", cell)}
-    assert len(named) > 40
-    for module in ("gq", "corrected", "textbook", "gradient_td", "relatives", "ensemble"):
-        listed = importlib.import_module(f"gqlib.learners.{module}").__all__
-        missing = [name for name in listed if re.search("_step|_ensemble|_return", name)]
-        assert [name for name in missing if f"learners.{module}.{name}" not in named] == []
-
-
 # What a function calls, leaving out what happens when a module is loaded.
 WALK = """
 import sys

@@ -80,6 +80,7 @@ def test_every_field_is_kept_as_a_plain_python_value(field):
         ("episodes", 1, 2**31 - 1, (0, 2**31)),
         ("sigma_noise", 0.0, 1e50, (-0.1,)),
         ("sigma_decay", 1e-300, 1.0, (0.0, 1.1)),
+        ("tiles_of", -1, 2**31 - 1, (-2, 2**31)),
     ],
 )
 def test_ranges_of_a_setting(name, low, high, beyond):
@@ -95,7 +96,7 @@ def test_every_field_enters_the_key():
         "sigma": 0.1, "lam": 0.5, "gamma": 0.9, "alpha": 0.01, "eta": 0.5, "epsilon": 0.2, "target": "epsilon-greedy",
         "p": 512, "tilings": 16, "memory": "iht", "max_steps": 10, "episodes": 7, "v": "lagged",
         "method": "semi-gradient", "sigma_noise": 0.01, "sigma_drawn": "run", "sigma_clipped": True, "sigma_decay": 0.9,
-        "ties": "random", "start": "bottom", "theta0": 1.0, "theta0_noise": 0.1,
+        "ties": "random", "start": "bottom", "theta0": 1.0, "theta0_noise": 0.1, "tiles_of": 3,
     }  # fmt: skip
     assert set(other) == {field.name for field in dataclasses.fields(ControlSetting)}
     keys = {ControlSetting(**{name: value}).key for name, value in other.items()} | {
@@ -133,6 +134,7 @@ def test_setting_prints_readably():
         ({"start": "bottom"}, ", from bottom"),
         ({"theta0": -1.0}, ", theta0=-1"),
         ({"theta0_noise": 0.5}, ", theta0=0~0.5"),
+        ({"tiles_of": 3}, ", tiles of run 3"),
         (
             {"ties": "random", "start": "anywhere", "theta0": 2.0, "theta0_noise": 0.25},
             ", ties random, from anywhere, theta0=2~0.25",
@@ -471,3 +473,12 @@ def test_a_summary_of_a_grid_names_its_axes():
         "diverged": (("cell",), [0, 2]),
     }
     assert kept["diverged"][1].dtype == np.int16
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_tiles_of_a_run_are_those_that_it_draws_itself(engine):
+    own = ControlSetting(memory="rltoolkit", p=256, episodes=2, max_steps=200)
+    lent = dataclasses.replace(own, tiles_of=4)
+    same, other = (run_control(lent, 1, 7, first_run=i, engine=engine) for i in (4, 5))
+    assert same.checksum == run_control(own, 1, 7, first_run=4, engine=engine).checksum
+    assert other.checksum != run_control(own, 1, 7, first_run=5, engine=engine).checksum

@@ -58,6 +58,7 @@ CASES = {
     "no exploration": {"epsilon": 0.0},
     "salted hash": {"memory": "salted"},
     "RLtoolkit's coder": {"memory": "rltoolkit", "target": "epsilon-greedy"},
+    "one table for all": {"memory": "rltoolkit", "tiles_of": 3},
     "RLtoolkit's coder, 16 tilings": {"memory": "rltoolkit", "tilings": 16, "p": 700},
     "corrected": {"method": "corrected", "epsilon": 0.3},
     "corrected, dynamic sigma": {"method": "corrected", "epsilon": 0.3, "sigma": 0.9, "sigma_noise": 0.01},
@@ -225,9 +226,10 @@ def test_the_engine_is_handed_the_setting():
         sigma=0.25, sigma_noise=0.125, sigma_drawn="episode", sigma_clipped=True, sigma_decay=0.875, lam=0.5,
         gamma=0.75, alpha=0.0625, eta=3.0, epsilon=0.375, target="epsilon-greedy", p=2048, tilings=5, memory="salted",
         max_steps=11, episodes=4, v="lagged", ties="random", start="anywhere", theta0=-1.0, theta0_noise=0.5,
+        tiles_of=3,
     )  # fmt: skip
     made, given = driver.engine_setting(setting), dataclasses.asdict(setting)
-    car = {"memory": "salted", "p": 2048, "start": "anywhere", "tilings": 5}
+    car = {"memory": "salted", "p": 2048, "start": "anywhere", "tilings": 5, "tiles_of": 3}
     assert (made.environment, made.learner, dict(made.options)) == (
         "mountain_car",
         "gq_lagged",

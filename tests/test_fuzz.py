@@ -79,10 +79,6 @@ NOT_FINITE = {
     "gqlib.control.tile_tables.tile_table": "the last cells of the state box have no upper edge",
     "gqlib.methods.limits.eta_star": "infinite where no step ratio is large enough",
     "gqlib.methods.limits.error_after": "infinite for a step size that is too large",
-    **{
-        f"gqlib.experiments.today.{name}": "NaN where there is no such number"
-        for name in ("map_point", "map_summary", "method_runs", "method_summary")
-    },
     "gqlib.methods.limits.limits": "infinite noise; NaN where the mean diverges",
     "gqlib.methods.limits.ratio_windows": "the last window may be unbounded",
     "gqlib.ridge.kappa_windows": "the last window may be unbounded",

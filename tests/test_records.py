@@ -46,6 +46,7 @@ REPORTED = {
             "table2",
             "sensitivity-by-cell",
             "coders",
+            "shared-tiles",
             "control-tuned",
         ),
         *("control-tuned-rltoolkit", "control-finals", "control-family"),

@@ -27,7 +27,7 @@ def engine_setting(setting: ControlSetting) -> EngineSetting:
     'corrected_gq'
     """
     lagged = setting.method == "gradient" and setting.v == "lagged"
-    of_the_car = ("memory", "p", "start", "tilings")
+    of_the_car = ("memory", "p", "start", "tilings", "tiles_of")
     return EngineSetting(
         "mountain_car",
         "gq_lagged" if lagged else LEARNERS[setting.method],

@@ -84,7 +84,8 @@ def one_run(
     check.instance("setting", setting, ControlSetting)
     starts, behaviour, sigmas = (words(seed, run, purpose) for purpose in (START, BEHAVIOUR, SIGMA))
     ties = words(seed, run, TIES) if setting.ties == "random" else None
-    coder = make_coder(setting.memory, setting.p, setting.tilings, seed=seed, run=run)
+    of_run = run if setting.tiles_of < 0 else setting.tiles_of
+    coder = make_coder(setting.memory, setting.p, setting.tilings, seed=seed, run=of_run)
     constants = {"lam": setting.lam, "gamma": setting.gamma, "alpha": setting.alpha}
     beta = setting.eta * setting.alpha
     theta, omega, nothing = (

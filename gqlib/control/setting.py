@@ -53,6 +53,8 @@ class ControlSetting(SigmaFields, Setting):
     memory : {"int", "iht", "salted", "rltoolkit"}
         How tiles become indices: hashed, numbered in a stated order, or hashed anew for each run, by tiles3 or by
         the RLtoolkit's coder (`gqlib.control.tile_tables`).
+    tiles_of : int
+        The run whose drawn tiles all runs have; by default, -1, each has its own.
     max_steps : int
         Step limit of an episode; the last update still bootstraps.
     episodes : int
@@ -101,6 +103,7 @@ class ControlSetting(SigmaFields, Setting):
     start: Start = later("valley")
     theta0: float = later(0.0)
     theta0_noise: float = later(0.0)
+    tiles_of: int = later(-1)
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -121,6 +124,7 @@ class ControlSetting(SigmaFields, Setting):
             "start": check.choice("start", self.start, STARTS),
             "theta0": check.scalar("theta0", self.theta0),
             "theta0_noise": check.scalar("theta0_noise", self.theta0_noise, low=0.0),
+            "tiles_of": check.integer("tiles_of", self.tiles_of, low=-1, high=2**31 - 1),
         }
         if self.method == "corrected" and (self.target, self.v) != ("greedy", "same-step"):
             given = f"method is 'corrected', target {self.target!r} and v {self.v!r}"
@@ -139,6 +143,7 @@ class ControlSetting(SigmaFields, Setting):
         lagged = ", lagged v" if self.v == "lagged" else ""
         opening = [f"ties {self.ties}"] * (self.ties != "first")
         opening += [f"from {self.start}"] * (self.start != "valley")
+        opening += [f"tiles of run {self.tiles_of}"] * (self.tiles_of >= 0)
         if self.theta0 or self.theta0_noise:
             opening.append(
                 f"theta0={self.theta0:g}" + f"~{self.theta0_noise:g}" * (self.theta0_noise > 0.0)

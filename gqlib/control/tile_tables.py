@@ -104,6 +104,8 @@ class TileTable:
     >>> table = tile_table(512)
     >>> table.cell(-1.2, -0.07), table.p, len(table.indices(-0.5, 0.0, 1)), table.index_rows().shape == table.rows.shape
     (0, 512, 8, True)
+    >>> len(table.grid) == 4 + len(table.edges_x) + len(table.edges_v)
+    True
     >>> [int(place) for place in table.offsets[0, :3]] == [4 * int(place) for place in table.rows[0, :3]]
     True
     """

@@ -331,7 +331,7 @@ class CarTable:
 
     Parameters
     ----------
-    p, tilings, memory
+    p, tilings, memory, tiles_of
         As of a `ControlSetting`.
 
     Examples
@@ -343,15 +343,19 @@ class CarTable:
     p: int = 1024
     tilings: int = 8
     memory: Memory = "int"
+    tiles_of: int = -1
 
     def __post_init__(self) -> None:
         check.choice("memory", self.memory, MEMORIES)
+        tiles_of = check.integer("tiles_of", self.tiles_of, low=-1, high=2**31 - 1)
+        object.__setattr__(self, "tiles_of", tiles_of)
         object.__setattr__(self, "p", check.integer("p", self.p, low=1, high=LARGEST_MEMORY))
         tilings = check.integer("tilings", self.tilings, low=1, high=MOST_TILINGS)
         object.__setattr__(self, "tilings", tilings)
 
     def _table(self, seed: int = 0, run: int = 0) -> TileTable:
         """The table of a run."""
+        run = run if self.tiles_of < 0 else self.tiles_of
         return tile_table(self.p, self.tilings, self.memory, seed=seed, run=run)
 
     @property

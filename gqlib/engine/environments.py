@@ -199,7 +199,12 @@ def _car_observe(data: Any, state: Any) -> Any:
 
 
 def mountain_car(
-    tilings: int = 8, *, p: int | None = None, memory: Memory = "int", start: Start = "valley"
+    tilings: int = 8,
+    *,
+    p: int | None = None,
+    memory: Memory = "int",
+    start: Start = "valley",
+    tiles_of: int = -1,
 ) -> Environment:
     """The mountain car, with tilings of 8 × 8 tiles.
 
@@ -212,6 +217,8 @@ def mountain_car(
         How they are hashed.
     start : {"valley", "bottom", "anywhere"}
         Where episodes start: see `gqlib.control.ControlSetting`.
+    tiles_of : int
+        The run whose drawn tiles all have; -1: each its own.
 
     Examples
     --------
@@ -219,7 +226,9 @@ def mountain_car(
     (648, 8)
     """
     low, high = (car.POSITION_MIN, -car.VELOCITY_MAX), (car.POSITION_MAX, car.VELOCITY_MAX)
-    coder = Tiles(low, high, (8, 8), tilings) if p is None else CarTable(p, tilings, memory)
+    coder = (
+        Tiles(low, high, (8, 8), tilings) if p is None else CarTable(p, tilings, memory, tiles_of)
+    )
     data = _CAR, STARTS.index(check.choice("start", start, STARTS))
     return Environment(
         _car_start, _car_step, car.ACTIONS, coder, _car_observe, data, max_steps=5000, name="mountain car"

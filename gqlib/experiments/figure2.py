@@ -25,7 +25,7 @@ from gqlib.sweeps.sweep import Experiment
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["TwoStateSetting", "fig2", "two_state_runs"]
+__all__ = ["ALPHAS", "SIGMAS", "TwoStateSetting", "fig2", "two_state_runs"]
 
 SIGMAS = tuple(k / 100 for k in range(101))
 ALPHAS = (0.001, 0.01, 0.1)

@@ -1,21 +1,23 @@
 """The mountain car of the paper as data: Figures 4 and 5, Tables 1 and 2, and what it leaves open.
 
 What the paper gives (Section 5.2): λ = γ = 0.99, 100 runs of 400 episodes, α from {0.01, 0.02,
-0.001, 0.002}, η from {2⁰, …, 2⁻¹⁰}, p from 2⁷ to 2¹¹, and 51 ways to set σ: 0, 1, and
-σ ~ N(m, 0.01²) with m = 0.02, 0.04, …, 0.98. What it leaves open was fixed before any result was
-seen: both target policies, greedy and the same ε-greedy as the behaviour, as readings of equal
-standing; ε = 0.1; 8 tilings of 8 × 8 with hashed (``int``) memory; a cap of 5,000 steps; α not
-divided by the number of tilings; σ drawn at every step; η = 1; measure = mean steps per episode
-over all 400 episodes, a capped episode counted at the cap. The sensitivity study varies these one
-at a time; step sizes are searched in `gqlib.experiments.search_one_hash` and
-`gqlib.experiments.search_drawn_tiles`.
+0.001, 0.002}, η from {2⁰, …, 2⁻¹⁰}, p from 2⁷ to 2¹¹, and 51 ways to set σ: 0, 1, and σ ~ N(m,
+0.01²) with m = 0.02, 0.04, …, 0.98. What it leaves open was fixed before any result was seen: both
+target policies, the ε-greedy one of the behaviour, as in the source that the paper cites for its
+sentence about mixtures, and the greedy one; ε = 0.1; 8 tilings of 8 × 8 with hashed (``int``)
+memory; a cap of 5,000 steps; α not divided by the number of tilings; σ drawn at every step; η = 1;
+measure = mean steps per episode over all 400 episodes, a capped episode counted at the cap. The
+sensitivity study varies these one at a time; step sizes are searched in
+`gqlib.experiments.search_one_hash` and `gqlib.experiments.search_drawn_tiles`.
 
-*Coders.* The paper's footnote names the RLtoolkit's tile coder, which draws a table of random
-numbers when it is loaded; the first edition used tiles3, whose hash is a fixed function, so that
-all runs of a setting met the same collisions. In ``coders`` every run draws its own tiles: from the
-RLtoolkit's coder (``rltoolkit``), for all 51 ways to set σ, and from tiles3 with a random salt
-(``salted``), for eleven of them. Run i of both coders has the same starts and exploration, and run
-i of one coder the same tiles, whatever σ.
+*Coders.* The paper's footnote names the RLtoolkit's tile coder. Its table of random numbers is
+drawn once when the Python form is imported, and in the C form once per process, there without a
+seed: whether the authors had one table, one per experiment, one per setting or one per run depends
+on how they started their processes. tiles3, which the first edition used, has one fixed hash. In
+``coders`` every run draws its own tiles: from the RLtoolkit's coder (``rltoolkit``), for all 51 ways
+to set σ, and from tiles3 with a random salt (``salted``), for eleven of them; in ``shared-tiles`` all
+runs share one table, sixteen times over. Run i of both coders has the same starts and exploration,
+and run i of one coder the same tiles, whatever σ.
 
 All settings of an experiment use the same seed, and the engine's random numbers depend on seed and
 run alone, so differences between settings are paired. Figures and tables share the seed as well:
@@ -51,6 +53,7 @@ __all__ = [
     "fig4_lagged",
     "fig5",
     "sensitivity_by_cell",
+    "shared_tiles",
     "table1",
     "table2",
 ]
@@ -301,4 +304,24 @@ def coders() -> Experiment:
             ),
         ),
         "control in blocks",
+    )
+
+
+def shared_tiles() -> Experiment:
+    """The first cell of the sensitivity study, ε-greedy target, all runs with one drawn table: sixteen tables.
+
+    With a table for each σ, picked from these, it is also the experiment in which each setting draws one.
+
+    Examples
+    --------
+    >>> len(shared_tiles().settings)  # 16 tables, 11 ways
+    176
+    """
+    alpha, p = SENSITIVITY_CELLS[0]
+    common = {"memory": "rltoolkit", "target": "epsilon-greedy", "alpha": alpha, "p": p}
+    eleven = between_ends(*(k / 10 for k in range(1, 10)))
+    return control_experiment(
+        "shared-tiles",
+        "Table 2, one cell: sixteen tables of random numbers, each shared by all runs",
+        control_grid(eleven, tiles_of=tuple(range(16)), **common),
     )

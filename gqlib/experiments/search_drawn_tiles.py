@@ -306,8 +306,8 @@ def row_windows(row: Fields, path: Sequence[Cell]) -> list[ControlGrid]:
 
     Examples
     --------
-    >>> row = {"method": "gradient", "target": "greedy", "p": 512, "sigma": 0.7}
-    >>> len(row_windows(row, [(0.005, 0.25)])), len(row_windows(row, [(0.02, 1.0), (0.02, 1.0)]))
+    >>> row = {"method": "gradient", "target": "greedy", "p": 512, "sigma": 0.8}
+    >>> len(row_windows(row, [(0.005, 1.0)])), len(row_windows(row, [(0.02, 1.0), (0.02, 1.0)]))
     (1, 2)
     """
     if row_name(row) not in chosen()["all"]:

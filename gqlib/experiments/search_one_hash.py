@@ -242,7 +242,7 @@ def tuned_setting(row: Fields, grid: Grid = "all", memory: Memory = "int") -> Co
     Examples
     --------
     >>> tuned_setting(rows()[0], "paper").alpha
-    0.02
+    0.001
     """
     found = chosen()[check.choice("grid", grid, GRIDS)]
     if row_name(row) not in found:

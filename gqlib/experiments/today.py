@@ -169,6 +169,15 @@ def _machine(on: Kind) -> Task:
     return Task("machine", machine_mdp(), CREW, PLAN, phi, on=on)
 
 
+def _rare_action() -> Task:
+    """`gqlib.timescales.rare_action_problem` with the features that *Convergence* finds: TD(0) is stable, TDC not."""
+    moves, usual = np.eye(2)[[[1, 1], [0, 0]]], 0.99
+    phi = np.array([[1.0, 0.0], [1.25, 1.5], [0.0, 0.2], [0.75, -0.25]])
+    mdp = FiniteMDP(moves, np.zeros((2, 2)), 0.99)
+    mu, pi = [[usual, 1.0 - usual]] * 2, [[0.0, 1.0]] * 2
+    return Task("rare action", mdp, mu, pi, phi, on="pairs", theta0=np.array([1.0, 0.0]))
+
+
 def _script_boyan() -> Task:
     """The chain that the script samples: the eleventh state always steps on, the end has value zero."""
     moves, rewards = np.zeros((13, 1, 13)), np.full((13, 1), -3.0)
@@ -207,7 +216,7 @@ def script_matrices() -> tuple[Array, Array, Array]:
 ProblemName = Literal[
     "two-state", "star", "Boyan", "walk, tabular", "walk, inverted", "walk, dependent", "Collision", "machine",
     "random 0", "random 1", "two-state, pairs", "star, pairs", "walk, dependent, pairs", "Collision, pairs",
-    "machine, pairs", "random 0, pairs", "random 1, pairs", "Boyan, script",
+    "machine, pairs", "random 0, pairs", "random 1, pairs", "Boyan, script", "rare action, pairs",
 ]  # fmt: skip
 PROBLEMS = get_args(ProblemName)
 RunName = Literal[
@@ -216,7 +225,7 @@ RunName = Literal[
 DRAWN = get_args(RunName)[-1]
 
 
-# Those of the map: values of states, and the two examples of the book on pairs.
+# Those of the map: values of states, and the three examples of the book on pairs.
 MAPPED: tuple[ProblemName, ...] = (
     *(
         "two-state",
@@ -227,7 +236,7 @@ MAPPED: tuple[ProblemName, ...] = (
         "walk, dependent",
         "Collision",
     ),
-    *("two-state, pairs", "machine, pairs"),
+    *("two-state, pairs", "machine, pairs", "rare action, pairs"),
 )
 
 
@@ -258,6 +267,7 @@ def _problem(name: str) -> Task:
         "Boyan, script": _script_boyan,
         "Collision": lambda: Task.of(_drawn_collision(SEED, 0), on=on),
         "machine": lambda: _machine(on),
+        "rare action": _rare_action,
     }
     return others[plain]()
 
@@ -364,7 +374,7 @@ def today() -> Experiment:
     Examples
     --------
     >>> len(today().settings)
-    759
+    862
     """
     settings = [
         MapSetting(where, name, lam)
@@ -384,7 +394,7 @@ def today_sigma() -> Experiment:
     >>> {setting.sigma for setting in today_sigma().settings} == set(SIGMAS)
     True
     """
-    where = [name for name in PROBLEMS if name.endswith("pairs")]
+    where = [name for name in PROBLEMS if name.endswith("pairs") and name != "rare action, pairs"]
     settings = [
         MapSetting(name, TEXTBOOK, *at) for name in where for at in product(LAMS[1:], SIGMAS)
     ]

@@ -106,7 +106,7 @@ ROWS = {
 }
 BASELINE = "Sarsa(λ)"
 RANDOM = "random"  # a row without learning, for the zero of the scale
-SEARCH_SEED, SEARCH_RUNS, RUNS, VERSION = 2021, 40, 100, "2"
+SEARCH_SEED, SEARCH_RUNS, RUNS, VERSION = 2021, 40, 100, "3"
 LAMS = (0.0, 0.8, 0.95)
 MANY = tuple(float(f"{2.0 ** (-9 + 6 * k / 15):.4g}") for k in range(16))
 FEW = MANY[::5]

@@ -110,6 +110,7 @@ TABLE: dict[str, dict[str, str]] = {
         "table2": f"{_CAR}:table2",
         "sensitivity-by-cell": f"{_CAR}:sensitivity_by_cell",
         "coders": "gqlib.experiments.mountain_car:coders",
+        "shared-tiles": f"{_CAR}:shared_tiles",
         "control-search": "gqlib.experiments.search_one_hash:control_search",
         "control-wide": "gqlib.experiments.search_one_hash:control_wide",
         "control-tuned": "gqlib.experiments.search_one_hash:control_tuned",

@@ -11,18 +11,15 @@ It is written in a module, because workers look it up by its name. `own_study` m
 of the paper; `run_study` computes what is missing and returns the labelled result.
 
 Every run of every setting gets the generator of its seed and number (:mod:`gqlib.seeds`), so that settings meet the
-same random numbers and their differences are paired. The version of a study is a digest of the function's source unless
-you give one: results of an earlier form of it are not taken for today's.
+same random numbers and their differences are paired. The version of a study follows the function that is loaded and all
+that it uses of your own modules, unless you give one: results of an earlier form of any of it are not taken for today's.
 """
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import inspect
 import keyword
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, make_dataclass
 from functools import cache
@@ -36,6 +33,7 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib import seeds
 from gqlib.rules import LARGEST_WEIGHT
+from gqlib.sweeps._versions import version_of
 from gqlib.sweeps.names import SweepError, look_up
 from gqlib.sweeps.results import collect
 from gqlib.sweeps.setting import Setting, as_python
@@ -237,8 +235,11 @@ def own_study(
     name, title : str
         The name is that of the result file; by default the name of the function, and the first line of its docstring.
     version : str
-        Changes when results change; by default a digest of the function's source, without that of what it calls. One of
-        your own keeps the runs that are there when you mend what only made others fail.
+        Changes when results change; by default with the code of the function, or of anything of your own that it uses:
+        functions, classes, constants, arrays, plain objects, in modules or cells. Installed packages and gqlib count by
+        name alone, files that are read not at all. Refused where a file was edited and not loaded again, and where the
+        code of a worker is another. One of your own keeps the runs that are there when you mend what only made others
+        fail, and nothing is compared.
     runs_per_task : int
         More than 1 where a run takes much less than a second.
 
@@ -266,7 +267,7 @@ def own_study(
         tuple(own_setting(path, **point) for point in points),
         runs,
         seed,
-        version or _version(function, path),
+        version or version_of(function, path),
         runs_per_task=runs_per_task,
     )
 
@@ -305,17 +306,6 @@ def _points(grid: Any) -> list[dict[str, Any]]:
             f"grid is {check.brief(grid)}; it should have at least one setting, of values by name"
         )
     return points
-
-
-def _version(function: Callable[..., Any], path: str) -> str:
-    """A digest of the function's source: not of its comments, and not of what it calls."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(getattr(function, "py_func", function))))
-    except (OSError, TypeError, SyntaxError):
-        raise ValueError(
-            f"version is empty, and {path} has no source to make one of; it should be a text"
-        ) from None
-    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:12]
 
 
 def run_study(

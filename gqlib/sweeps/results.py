@@ -21,11 +21,14 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib.sweeps import workers
 from gqlib.sweeps._lost import filled, is_lost, joined
+from gqlib.sweeps._versions import confirm
 from gqlib.sweeps.names import TABLE, SweepError, current, look_up
 from gqlib.sweeps.setting import Setting, as_python, plain
 from gqlib.sweeps.store import (
     Arrays,
     DamagedFile,
+    Header,
+    Refused,
     Store,
     StoreError,
     canonical_json,
@@ -96,6 +99,7 @@ def collect(experiment: Experiment, store: Store) -> xarray.Dataset:
     check.instance("store", store, Store)
     import xarray
 
+    confirm(experiment.version, experiment._imported)
     index = index_of(store)
     kept = _kept(experiment, store, index)
     _check_alike(experiment, kept)
@@ -351,7 +355,7 @@ def recompute(
         first_run,
         runs,
         about["seed"],
-        about["version"],
+        "",  # whatever is loaded: its numbers are for the caller to compare
     )
     kept: dict[str, Labelled] = summary(task.compute())
     return kept
@@ -535,26 +539,9 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
     """
     import xarray
 
-    header, arrays = read_file(check.path("path", path))
-    if header.get("format") != _FORMAT:
-        raise DamagedFile(Path(path), "holds no dataset")
+    header, arrays = read_file(check.path("path", path), _expected)
     try:
         coords = set(header["coords"])
-        for name, dims in header["dims"].items():
-            if len({str(dim) for dim in dims if isinstance(dim, str)}) < len(dims):
-                raise ValueError(f"{name!r} has the dimensions {check.brief(dims)}")
-            if (
-                list(dims) == [name]
-                and arrays[name].dtype.kind in "SU"
-                and arrays[name].size > MOST_LABELS
-            ):
-                raise ValueError(
-                    f"{name!r} has more than {MOST_LABELS} labels of text, each of which is an object"
-                )
-            if (
-                list(dims) == [name] and arrays[name].dtype == np.float16
-            ):  # of which xarray makes others, and warns
-                raise ValueError(f"{name!r} has labels of float16")
         labelled = {name: (tuple(dims), arrays[name]) for name, dims in header["dims"].items()}
         return _complete(
             xarray.Dataset(
@@ -564,4 +551,31 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
             )
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DamagedFile(Path(path), f"holds no dataset: {error}") from error
+        raise DamagedFile(Path(path), f"holds no dataset: {error}", "dataset") from error
+
+
+def _expected(header: Header, likes: Arrays) -> None:
+    """Refuse what is no dataset, before its arrays are unpacked."""
+    if header.get("format") != _FORMAT:
+        raise Refused("format", "holds no dataset")
+    try:
+        if set(header["dims"]) != set(likes):
+            raise ValueError(f"it has the arrays {check.brief(sorted(likes))}")
+        sizes: dict[str, int] = {}
+        for name, dims in header["dims"].items():
+            like = likes[name]
+            if len({str(dim) for dim in dims if isinstance(dim, str)}) < len(dims):
+                raise ValueError(f"{name!r} has the dimensions {check.brief(dims)}")
+            for dim, size in zip(dims, like.shape, strict=True):
+                if sizes.setdefault(dim, size) != size:
+                    raise ValueError(f"{name!r} has {size} in {dim!r}, another {sizes[dim]}")
+            if list(dims) == [name] and like.dtype.kind in "SU" and like.size > MOST_LABELS:
+                raise ValueError(
+                    f"{name!r} has more than {MOST_LABELS} labels of text, each of which is an object"
+                )
+            if (
+                list(dims) == [name] and like.dtype == np.float16
+            ):  # of which xarray makes others, and warns
+                raise ValueError(f"{name!r} has labels of float16")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Refused("dataset", f"holds no dataset: {error}") from error

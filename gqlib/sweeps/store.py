@@ -31,9 +31,10 @@ import time
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,8 @@ __all__ = [
 
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
+Expect = Callable[[Header, Arrays], None]
+Found = TypeVar("Found")
 
 _HEADER = "header.json"
 _HEADER_OFFSET = 30 + len(
@@ -71,8 +74,7 @@ _EPOCH = (
 _REGULAR_FILE = 0o100644 << 16  # "-rw-r--r--" as Unix zip attributes
 _UNIX = 3  # zip's number for the system that wrote the member
 _PARTIAL = ".partial-"
-# Writing takes milliseconds: a temporary file this old (in seconds) belongs to a process that was killed.
-_STALE_AFTER = 3600.0
+_WRITER = re.compile(rf"{re.escape(_PARTIAL)}.+-([0-9a-f]{{12}})-([0-9]{{1,9}})-[0-9a-f]+")
 _MEMBER = re.compile(
     rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy"
 )  # no way out of a directory it might be unpacked to
@@ -84,6 +86,14 @@ LARGEST_CONTENT = (
 LARGEST_HEADER = (
     2**26
 )  # bytes; as objects they take twenty times as much, and the longest here has 300 kB
+MOST_ARRAYS = 1000  # in an archive: to look at one takes milliseconds, and a hundred bytes
+# The memory that reading a file may take: so much, and so many times the size of the file. Other users than zeros
+# and flags do not come near: the committed results unpack to less than ten times their size.
+FREE, RATIO = 2**26, 100
+# Bytes of memory beside its own that readers come to need: for a letter of JSON (objects), for a text (which is an object
+# as a label), for a number (a mean, a copy as float64).
+_PER_LETTER, _PER_TEXT, _PER_NUMBER = 40, 64, 16
+_PIECE, _FIRST_LINES = 2**20, 2**14  # bytes that are read at a time, and to know an array
 LONGEST_EMPTY = (
     10**6
 )  # an array without entries costs nothing, and whoever numbers its rows would pay for it
@@ -91,6 +101,10 @@ LONGEST_EMPTY = (
 _UNREADABLE = (
     ValueError, TypeError, OverflowError, RecursionError, SyntaxError, MemoryError, tokenize.TokenError
 )  # fmt: skip
+# What passes on a disk, or on one across a network; seconds until the next of five tries; and what waits.
+_PASSING = {errno.EIO, errno.EBUSY, errno.ESTALE, errno.EAGAIN, errno.ETIMEDOUT}
+PAUSES = (0.1, 0.5, 2.0, 5.0)
+pause = time.sleep
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -105,6 +119,10 @@ class StoreError(Exception):
     """
 
 
+class BadMoment(StoreError):
+    """The disk refused something again and again that may go well later."""
+
+
 class DamagedFile(StoreError):
     """A file exists, but is not what it should be.
 
@@ -114,6 +132,8 @@ class DamagedFile(StoreError):
         The file.
     reason : str
         What is wrong with it, to follow the file's name in a message.
+    code : str
+        The same in a word, for programs.
 
     Examples
     --------
@@ -122,10 +142,17 @@ class DamagedFile(StoreError):
     gqlib.sweeps.store.DamagedFile: ... does not match its digest (truncated, altered or foreign)
     """
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path, reason: str, code: str = "content") -> None:
         super().__init__(f"{path}: {reason}")
-        self.path = path
-        self.reason = reason
+        self.path, self.reason, self.code = path, reason, code
+
+
+class Refused(ValueError):
+    """What was read is not what it should be; `code` says in a word why."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 def canonical_json(value: object) -> str:
@@ -157,7 +184,8 @@ def pack(
         Numbers, booleans or fixed-width strings; not objects.
     compact : bool
         Compress the members with bzip2, slower than the default (no compression) but smaller. It is bzip2 rather
-        than the usual deflate because zlib and its replacements do not agree on the compressed bytes.
+        than the usual deflate because zlib and its replacements do not agree on the compressed bytes. What would become
+        so small that `unpack` refuses it (very many zeros) is not compressed.
 
     Examples
     --------
@@ -176,9 +204,14 @@ def pack(
             raise ValueError(
                 f"header has {len(text)} bytes as JSON; it should have at most {LARGEST_HEADER}"
             )
+        if len(arrays) > MOST_ARRAYS:
+            raise ValueError(f"arrays are {len(arrays)}; they should be at most {MOST_ARRAYS}")
         archive.writestr(_member(_HEADER, method), text)
         for name in sorted(arrays):
             archive.writestr(_member(f"{name}.npy", method), _npy(name, arrays[name]))
+    size = buffer.tell()
+    if compact and _needed(len(text), map(np.asarray, arrays.values())) > FREE + RATIO * size:
+        return pack(header, arrays)
     body = buffer.getvalue()[:-_DIGEST_LENGTH]
     return body + hashlib.sha256(body).hexdigest().encode()
 
@@ -224,17 +257,42 @@ def unpack(data: bytes) -> tuple[Header, Arrays]:
     Raises
     ------
     ValueError
-        If the last 64 bytes are not the digest of the others.
+        If the last 64 bytes are not the digest of the others, or the archive is not as `pack` makes it. The error's
+        `code` is one word for what is wrong.
 
     Examples
     --------
     >>> unpack(pack({"seed": 7}, {}))
     ({'seed': 7}, {})
     """
-    _check_digest(data)
+    check.instance("data", data, bytes)
+    file = io.BytesIO(data)
+    _check_digest(file)
+    return _unpacked(file)
+
+
+def _unpacked(file: BinaryIO, expect: Expect | None = None) -> tuple[Header, Arrays]:
+    """What an archive holds, after a look at its directory and at the first lines of its members."""
+    room = FREE + RATIO * file.seek(0, os.SEEK_END)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = _members(archive)
+        with zipfile.ZipFile(file) as archive:
+            infos = {info.filename: info for info in _members(archive)}
+            head = infos.pop(_HEADER, None)
+            infos = {name.removesuffix(".npy"): info for name, info in infos.items()}
+            likes = {name: _announced(archive, info) for name, info in infos.items()}
+            needed = _needed(head.file_size if head else 0, likes.values())
+            if needed > room:
+                wanted = f"{room} for one of its size (gqlib.sweeps.store.FREE is the first part of that)"
+                raise Refused(
+                    "ratio",
+                    f"the archive would take {needed} bytes of memory; it should take at most {wanted}",
+                )
+            header = _header(_filled(archive, head, bytearray(head.file_size)) if head else b"")
+            if expect is not None:
+                expect(header, likes)
+            return header, {
+                name: _array(archive, infos[name], like) for name, like in likes.items()
+            }
     except (
         zipfile.BadZipFile,
         RuntimeError,
@@ -243,109 +301,145 @@ def unpack(data: bytes) -> tuple[Header, Arrays]:
         UnicodeError,
         MemoryError,
     ) as error:
-        raise ValueError(
-            f"the data is no archive of ours: {str(error) or type(error).__name__}"
-        ) from error
-    header = _header(members.pop(_HEADER, b""))
-    return header, {
-        name.removesuffix(".npy"): _array(name, members.pop(name)) for name in list(members)
-    }
+        if getattr(error, "errno", None) is not None:  # it is the disk's
+            raise
+        told = str(error) or type(error).__name__
+        raise Refused("archive", f"the data is no archive of ours: {told}") from error
 
 
-def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """The members by name, after checking what the archive says of them: nothing too large is unpacked."""
+def _needed(header: int, arrays: Iterable[NDArray[Any]]) -> int:
+    """Bytes of memory that readers may come to need for a header of this length and for such arrays."""
+    beside = {"S": _PER_TEXT, "U": _PER_TEXT}
+    return _PER_LETTER * header + sum(
+        array.size * (array.itemsize + beside.get(array.dtype.kind, _PER_NUMBER))
+        for array in arrays
+    )
+
+
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The members, after checking what the directory says of them."""
     infos = archive.infolist()
     names = [info.filename for info in infos]
     strange = [name for name in names if not _MEMBER.fullmatch(name)]
     if strange or len(set(names)) < len(names):
-        raise ValueError(
-            f"the archive has a member {check.brief((strange or names)[0])}; pack writes no such member"
-        )
+        told = check.brief((strange or names)[0])
+        raise Refused("name", f"the archive has a member {told}; pack writes no such member")
+    if len(infos) > MOST_ARRAYS + 1:
+        raise Refused("count", f"the archive has more than {MOST_ARRAYS} arrays")
     if sum(info.file_size for info in infos) > LARGEST_CONTENT:
-        raise ValueError(f"the archive would unpack to more than {LARGEST_CONTENT} bytes")
-    for info in infos:
+        raise Refused("size", f"the archive would unpack to more than {LARGEST_CONTENT} bytes")
+    end = 0
+    for info in sorted(infos, key=lambda info: info.header_offset):
         if info.filename == _HEADER and info.file_size > LARGEST_HEADER:
-            raise ValueError(f"the header would unpack to more than {LARGEST_HEADER} bytes")
+            raise Refused("size", f"the header would unpack to more than {LARGEST_HEADER} bytes")
         if (
             info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_BZIP2)
             or info.flag_bits & _ENCRYPTED
         ):
-            raise ValueError(
-                f"the member {info.filename!r} is encrypted or compressed in another way than by pack"
-            )
-    return {info.filename: _content(archive, info) for info in infos}
+            told = "is encrypted or compressed in another way than by pack"
+            raise Refused("method", f"the member {info.filename!r} {told}")
+        before, end = end, info.header_offset + 30 + len(info.filename) + info.compress_size
+        if info.header_offset < before or end > archive.start_dir:
+            raise Refused("overlap", f"the member {info.filename!r} is not in a place of its own")
+    return infos
 
 
-def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """What a member holds; of one that is larger than it says, not more than it says is unpacked."""
-    if info.compress_type == zipfile.ZIP_STORED:
-        return archive.read(info)
-    packed = copy.copy(
-        info
-    )  # the same member, as if it were stored: `zipfile` would unpack it whole
+@contextlib.contextmanager
+def _opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    """A member, unpacked as far as it is read: `zipfile` would unpack all that a few bytes stand for."""
+    packed = copy.copy(info)  # the same member, as if it were stored
     packed.compress_type, packed.file_size = zipfile.ZIP_STORED, info.compress_size
     del packed.CRC
-    unpacker = bz2.BZ2Decompressor()
-    content = unpacker.decompress(archive.read(packed), max_length=info.file_size + 1)
-    if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
-        raise ValueError(f"the member {info.filename!r} is not what the archive says of it")
-    return content
+    with archive.open(packed) as stream:
+        yield stream if info.compress_type == zipfile.ZIP_STORED else bz2.BZ2File(stream)
+
+
+def _filled(archive: zipfile.ZipFile, info: zipfile.ZipInfo, body: Any) -> Any:
+    """Put the last bytes of a member into `body`, and return it; refuse a member that is not what the archive says."""
+    view = memoryview(body)
+    with _opened(archive, info) as stream:
+        piece = stream.read(info.file_size - len(view))  # the first lines of an array
+        place, crc = 0, zlib.crc32(piece)
+        while piece := stream.read(min(_PIECE, len(view) - place)):
+            view[place : place + len(piece)] = piece
+            place, crc = place + len(piece), zlib.crc32(piece, crc)
+        if place < len(view) or crc != info.CRC or stream.read(1):
+            raise Refused("lie", f"the member {info.filename!r} is not what the archive says of it")
+    return body
 
 
 def _header(member: bytes) -> Header:
     try:
         header = json.loads(member)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the header is no JSON that pack would write: {error}") from error
+        raise Refused("json", f"the header is no JSON that pack would write: {error}") from error
     if not isinstance(header, dict):
-        raise ValueError(f"the header is {check.brief(header)}; it should be a JSON object")
-    if (
-        canonical_json(header).encode() != member
-    ):  # a name twice, NaN, other spaces: read by others, it may say more
-        raise ValueError("the header is not in the one form in which pack writes it")
+        told = f"the header is {check.brief(header)}; it should be a JSON object"
+        raise Refused("json", told)
+    try:
+        same = canonical_json(header).encode() == member
+    except ValueError as error:
+        raise Refused("form", str(error)) from error
+    if not same:  # a name twice, other spaces: read by others, it may say more
+        raise Refused("form", "the header is not in the one form in which pack writes it")
     return header
 
 
-def _array(name: str, member: bytes) -> NDArray[Any]:
-    """The array in an ``.npy`` member, if the member holds exactly what it announces."""
-    file = io.BytesIO(member)
+def _announced(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """An array like that of an ``.npy`` member, of one number, if the member is as long as it announces."""
     try:
-        if np.lib.format.read_magic(file) != (1, 0):
+        with _opened(archive, info) as stream:
+            lines = io.BytesIO(stream.read(_FIRST_LINES))
+        if np.lib.format.read_magic(lines) != (1, 0):
             raise ValueError("it is not of version 1.0")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(lines)
+        length = info.file_size - lines.tell()
         if (
             dtype.kind not in _KINDS
             or dtype.itemsize == 0
             or fortran
             or any(size < 0 for size in shape)
         ):
-            raise ValueError(f"it announces {dtype} of shape {shape}")
-        body = memoryview(member)[file.tell() :]
-        if len(body) != dtype.itemsize * math.prod(shape) or _long_and_empty(shape):
-            raise ValueError(f"it announces {dtype} of shape {shape} and has {len(body)} bytes")
-        if _beyond_kind(body, dtype):
-            raise ValueError(f"it announces {dtype} and has bytes that stand for none")
-        return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
+            raise Refused("kind", f"it announces {dtype} of shape {shape}")
+        if length != dtype.itemsize * math.prod(shape) or _long_and_empty(shape):
+            raise Refused("length", f"it announces {dtype} of shape {shape} and has {length} bytes")
+        return np.broadcast_to(np.zeros((), dtype), shape)
     except _UNREADABLE as error:
-        raise ValueError(
-            f"the member {name!r} is no array: {' '.join(str(error).split())}"
-        ) from error
+        told = " ".join(str(error).split())
+        code = getattr(error, "code", "npy")
+        raise Refused(code, f"the member {info.filename!r} is no array: {told}") from error
 
 
-def _beyond_kind(body: memoryview, dtype: np.dtype[Any]) -> bool:
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, like: NDArray[Any]) -> NDArray[Any]:
+    """The array of a member, read into its place."""
+    array = np.empty(like.shape, like.dtype)
+    flat = array.reshape(-1)
+    _filled(archive, info, flat.view(np.uint8))
+    if _beyond_kind(flat):
+        told = f"is no array: it announces {array.dtype} and has bytes that stand for none"
+        raise Refused("kind", f"the member {info.filename!r} {told}")
+    return array
+
+
+def _beyond_kind(flat: NDArray[Any]) -> bool:
     """Whether there are letters beyond those of Unicode, or truths beyond 0 and 1: NumPy takes them, others crash."""
-    if dtype.kind == "U":
-        letters = np.frombuffer(body, dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+    if flat.dtype.kind == "U":
+        letters = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
         return bool(letters.max(initial=0) > sys.maxunicode)
-    return dtype.kind == "b" and bool(np.frombuffer(body, dtype=np.uint8).max(initial=0) > 1)
+    return flat.dtype.kind == "b" and bool(flat.view(np.uint8).max(initial=0) > 1)
 
 
-def _check_digest(data: bytes) -> None:
-    check.instance("data", data, bytes)
-    body, digest = memoryview(data)[:-_DIGEST_LENGTH], data[-_DIGEST_LENGTH:]
-    if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise ValueError(
-            "the content of the data does not match its digest (truncated, altered or foreign)"
+def _check_digest(file: BinaryIO) -> None:
+    left = file.seek(0, os.SEEK_END) - _DIGEST_LENGTH
+    file.seek(0)
+    digest = hashlib.sha256()
+    while left > 0 and (piece := file.read(min(_PIECE, left))):
+        digest.update(piece)
+        left -= len(piece)
+    if digest.hexdigest().encode() != file.read():
+        raise Refused(
+            "digest",
+            "the content of the data does not match its digest (truncated, altered or foreign)",
         )
 
 
@@ -356,7 +450,7 @@ def write_file(path: Path, data: bytes) -> None:
     ------
     StoreError
         If the disk is full or refuses for another reason; the temporary file is then removed, and whatever was
-        at `path` before is still there.
+        at `path` before is still there. What may pass is tried five times before.
 
     Examples
     --------
@@ -370,24 +464,73 @@ def write_file(path: Path, data: bytes) -> None:
     check.instance("data", data, bytes)
     if not path.name:
         raise ValueError(f"path is {str(path)!r}; it should name a file")
-    partial = path.with_name(f"{_PARTIAL}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        if (path.is_char_device() or path.is_block_device()) and not path.is_symlink():
-            raise StoreError(
-                f"cannot write {path}: it is a device"
-            )  # which the rename would put an end to
-        with _removed_on_failure(partial):
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-            with open(descriptor, "wb", buffering=0) as file:
-                remaining = memoryview(data)
-                while remaining:
-                    remaining = remaining[os.write(file.fileno(), remaining) :]
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        _flush_directory(path.parent)
+        _tried(lambda: _put(path, data))
     except OSError as error:
+        kind = BadMoment if error.errno in _PASSING else StoreError
         reason = "the disk is full" if error.errno in _FULL else error.strerror
-        raise StoreError(f"cannot write {path}: {reason}") from error
+        raise kind(f"cannot write {path}: {reason}") from error
+
+
+def _put(path: Path, data: bytes) -> None:
+    if (path.is_char_device() or path.is_block_device()) and not path.is_symlink():
+        raise StoreError(
+            f"cannot write {path}: it is a device"
+        )  # which the rename would put an end to
+    writer = f"{_here()}-{os.getpid()}-{secrets.token_hex(4)}"
+    partial = path.with_name(f"{_PARTIAL}{path.name}-{writer}")
+    with _removed_on_failure(partial):
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with open(descriptor, "wb", buffering=0) as file:
+            remaining = memoryview(data)
+            while remaining:
+                remaining = remaining[os.write(file.fileno(), remaining) :]
+            os.fsync(file.fileno())
+        try:
+            os.replace(partial, path)
+        except OSError:
+            if not path.is_file() or path.read_bytes() != data:
+                raise
+            partial.unlink(missing_ok=True)  # it was renamed, and the reply was lost
+    _flush_directory(path.parent)
+
+
+def _tried(act: Callable[[], Found]) -> Found:
+    """What `act` returns; where a disk or a network has a bad moment, it is called again after a while."""
+    for seconds in PAUSES:
+        try:
+            return act()
+        except OSError as error:
+            if error.errno not in _PASSING:
+                raise
+        pause(seconds)
+    return act()
+
+
+@cache
+def _here() -> str:
+    """A mark of the processes that this one sees: those of a machine since it was started, or of a container."""
+    try:
+        seen = Path("/proc/sys/kernel/random/boot_id").read_text() + os.readlink(
+            "/proc/self/ns/pid"
+        )
+    except OSError:
+        return ""
+    return hashlib.sha256(seen.encode()).hexdigest()[:12]
+
+
+def _is_left_behind(partial: Path) -> bool:
+    """Whether the writer of a temporary file is known to have ended; clocks differ, and other machines are not seen."""
+    writer = _WRITER.fullmatch(partial.name)
+    if not writer or writer[1] != _here():
+        return False
+    try:
+        os.kill(int(writer[2]), 0)  # no signal, but a look
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 @contextlib.contextmanager
@@ -412,8 +555,15 @@ def _flush_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def read_file(path: Path) -> tuple[Header, Arrays]:
+def read_file(path: Path, expect: Expect | None = None) -> tuple[Header, Arrays]:
     """Return the header and arrays of the archive at `path`.
+
+    Parameters
+    ----------
+    path : path
+    expect : callable, optional
+        Called before arrays are unpacked, with the header and with arrays that have the types and shapes of those in the
+        file and take no memory; it raises a ValueError where they are not what the reader wants.
 
     Raises
     ------
@@ -430,25 +580,32 @@ def read_file(path: Path) -> tuple[Header, Arrays]:
     ...     read_file(Path(directory, "seven"))
     ({'seed': 7}, {})
     """
-    path = check.path("path", path)
-    try:
-        return unpack(_bytes(path))
-    except ValueError as error:
-        raise DamagedFile(path, str(error)) from error
+    if expect is not None:
+        check.function("expect", expect)
+    return _looked_into(check.path("path", path), lambda file: _unpacked(file, expect))
 
 
-def _bytes(path: Path) -> bytes:
-    """What is in a file; a pipe would be waited for, and a device has no end."""
-    try:
+def _looked_into(path: Path, look: Callable[[BinaryIO], Found]) -> Found:
+    """What `look` finds in a file with a right digest; a pipe would be waited for, and a device has no end."""
+
+    def once() -> Found:
         if path.exists() and not path.is_file():
-            raise DamagedFile(path, "cannot be read: it is no regular file")
-        if path.stat().st_size > 2 * LARGEST_CONTENT:
-            raise DamagedFile(path, f"cannot be read: it has more than {2 * LARGEST_CONTENT} bytes")
-        return path.read_bytes()
+            raise DamagedFile(path, "cannot be read: it is no regular file", "unread")
+        with path.open("rb") as file:
+            if file.seek(0, os.SEEK_END) > 2 * LARGEST_CONTENT:
+                told = f"cannot be read: it has more than {2 * LARGEST_CONTENT} bytes"
+                raise DamagedFile(path, told, "size")
+            _check_digest(file)
+            return look(file)
+
+    try:
+        return _tried(once)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise DamagedFile(path, f"cannot be read: {error.strerror}") from error
+        raise DamagedFile(path, f"cannot be read: {error.strerror}", "unread") from error
+    except ValueError as error:
+        raise DamagedFile(path, str(error), getattr(error, "code", "content")) from error
 
 
 class Store:
@@ -457,8 +614,8 @@ class Store:
     Parameters
     ----------
     directory : path
-        Created if it does not exist. Temporary files that killed processes left behind more than an hour ago
-        are removed.
+        Created if it does not exist. Temporary files of processes of this machine that were killed since it was started
+        are removed; those of other machines may be in use, and stay.
 
     Examples
     --------
@@ -475,16 +632,14 @@ class Store:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = check.path("directory", directory)
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            _tried(lambda: self.directory.mkdir(parents=True, exist_ok=True))
         except OSError as error:
             raise StoreError(
                 f"cannot make the directory {self.directory}: {error.strerror}"
             ) from error
-        now = time.time()
-        for partial in self.directory.glob(f"{_PARTIAL}*"):
+        for partial in filter(_is_left_behind, self.directory.glob(f"{_PARTIAL}*")):
             with contextlib.suppress(OSError):  # another process may remove it at the same time
-                if now - partial.stat().st_mtime > _STALE_AFTER:
-                    partial.unlink()
+                partial.unlink()
 
     def path(self, name: str) -> Path:
         """Return where the archive called `name` is or would be."""
@@ -497,7 +652,7 @@ class Store:
         try:
             return [
                 name.removesuffix(".npz")
-                for name in os.listdir(self.directory)
+                for name in _tried(lambda: os.listdir(self.directory))
                 if name.endswith(".npz")
             ]
         except OSError as error:
@@ -515,15 +670,16 @@ class Store:
             :func:`pack` put them.
         """
         path, wanted = self.path(name), canonical_json(dict(check.members("header", header)))
+
+        def begins(file: BinaryIO) -> None:
+            file.seek(_HEADER_OFFSET)
+            if file.read(len(wanted)) != wanted.encode():
+                raise Refused("task", _OTHER_TASK)
+
         try:
-            data = _bytes(path)
-            _check_digest(data)
+            _looked_into(path, begins)
         except FileNotFoundError:
             return False
-        except ValueError as error:
-            raise DamagedFile(path, str(error)) from error
-        if not data.startswith(wanted.encode(), _HEADER_OFFSET):
-            raise DamagedFile(path, _OTHER_TASK)
         return True
 
     def get(self, name: str, header: Mapping[str, Any]) -> Arrays | None:
@@ -536,13 +692,15 @@ class Store:
             has to be made again.
         """
         path, wanted = self.path(name), canonical_json(dict(check.members("header", header)))
+
+        def ours(found: Header, arrays: Arrays) -> None:
+            if canonical_json(found) != wanted:
+                raise Refused("task", _OTHER_TASK)
+
         try:
-            found, arrays = read_file(path)
+            return read_file(path, ours)[1]
         except FileNotFoundError:
             return None
-        if canonical_json(found) != wanted:
-            raise DamagedFile(path, _OTHER_TASK)
-        return arrays
 
     def put(self, name: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Store `arrays` as `name`; they are safe on disk when this returns."""

@@ -33,14 +33,18 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib._objects import html_table
 from gqlib.sweeps._lost import joined
+from gqlib.sweeps._versions import confirm
 from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import (
+    MOST_ARRAYS,
     Arrays,
+    BadMoment,
     DamagedFile,
     Header,
     Store,
+    StoreError,
     canonical_json,
     check_storable,
     write_file,
@@ -144,6 +148,7 @@ class Task:
 
         If it lets the error of a learner that overflows pass, the run has diverged; nothing else is stored (`is_lost`).
         """
+        confirm(self.version, getattr(self.setting, "imported", ()), compare=False)
         runner = look_up("runner", self.function, allow=[self.function])
         try:
             result = runner(self.setting, self.runs, self.seed, first_run=self.first_run)
@@ -155,10 +160,9 @@ class Task:
                 for run in range(self.first_run, self.first_run + self.runs)
             ]
             return joined(alone)
-        if not isinstance(result, Mapping) or not result:
-            raise SweepError(
-                f"{self.function} returned {check.brief(result)}; expected arrays by name, in a dict"
-            )
+        if not isinstance(result, Mapping) or not 1 <= len(result) <= MOST_ARRAYS:
+            expected = f"expected arrays by name, in a dict, at most {MOST_ARRAYS}"
+            raise SweepError(f"{self.function} returned {check.brief(result)}; {expected}")
         arrays = {name: _array_of(self.function, name, value) for name, value in result.items()}
         for name, array in arrays.items():
             if array.ndim == 0 or len(array) != self.runs:
@@ -271,6 +275,11 @@ class Experiment:
             shown = [*list(found)[:MOST_VALUES], *["..."] * (len(found) > MOST_VALUES)]
             rows += [(name, ", ".join(shown))] * (len(found) > 1)
         return html_table(f"Experiment {self.name}", rows)
+
+    @property
+    def _imported(self) -> set[str]:
+        """Names of code outside gqlib that its settings make the runner import."""
+        return {name for setting in self.settings for name in getattr(setting, "imported", ())}
 
     def with_runs(self, runs: int | None) -> Experiment:
         """Return the same experiment with another number of runs (None: no change)."""
@@ -450,8 +459,9 @@ def run_sweep(
 ) -> Progress:
     """Compute the runs of `experiment` that are not in `store`; each task is safely on disk as soon as it is done.
 
-    A task that raises does not stop the others: at the end a SweepError lists what failed, with setting and runs, and
-    says where the tracebacks are. The same call tries the failed ones again.
+    A task that raises does not stop the others, nor does one whose result cannot be stored because a disk or network has
+    a bad moment (it is tried five times): at the end a SweepError lists what failed, with setting and runs, and says where
+    the tracebacks are. The same call tries the failed ones again.
 
     Parameters
     ----------
@@ -460,7 +470,8 @@ def run_sweep(
     store : Store
         Where finished tasks are. Files that are damaged or foreign are named in a warning and replaced.
     workers : int
-        Number of processes on this machine; 1 computes in this process.
+        Number of processes on this machine, of which no more are started than there are tasks; 1 computes in this
+        process.
     dask : str, distributed.Client or cluster object, optional
         Compute on a Dask cluster instead, whose workers need gqlib: the address of its scheduler,
         ``"tcp://host:port"``, a client, or a cluster such as ``dask_jobqueue.SLURMCluster``; all but the address stay
@@ -491,6 +502,7 @@ def run_sweep(
     say = check.function("announce", announce) if announce is not None else lambda text: None
     _check_dask(dask)
     _check_importable(experiment, elsewhere=workers > 1 or dask is not None)
+    confirm(experiment.version, experiment._imported)
     missing, found, damaged, old = _missing(experiment, store)
     total = experiment.runs * len(experiment.settings)
     left = sum(task.runs for task in missing)
@@ -513,7 +525,12 @@ def run_sweep(
             if isinstance(outcome, Failure):
                 failed[index] = outcome
                 continue
-            store.put(missing[index].name, missing[index].header, outcome)
+            try:
+                store.put(missing[index].name, missing[index].header, outcome)
+            except BadMoment as error:
+                logger.warning("%s; the sweep goes on", error)
+                failed[index] = Failure(str(error), "It was computed, and could not be stored.")
+                continue
             advance(missing[index].runs)
             estimate()
     _tell(failed, missing, store, experiment.settings)
@@ -532,8 +549,7 @@ def _check_dask(dask: Any) -> None:
 
 def _check_importable(experiment: Experiment, *, elsewhere: bool) -> None:
     """Refuse code that workers cannot import, and code whose import would start the sweep again in each of them."""
-    own = {name for setting in experiment.settings for name in getattr(setting, "imported", ())}
-    for name in sorted({experiment.function, *own}):
+    for name in sorted({experiment.function, *experiment._imported}):
         module = name.partition(":")[0]
         if module == "__main__" and elsewhere:
             raise SweepError(
@@ -562,13 +578,17 @@ def _tell(
     report = store.directory / "failures.txt"
     texts = [f"{_which([tried[index]])} of {tried[index].setting}:\n{failure.error}\n{failure.traceback}"
              for index, failure in sorted(failed.items())]  # fmt: skip
-    write_file(report, "\n".join(texts).encode(errors="backslashreplace"))
+    where = f"Tracebacks are in {report}"
+    try:
+        write_file(report, "\n".join(texts).encode(errors="backslashreplace"))
+    except StoreError as error:
+        where = str(error)
     shown = "; ".join(places) + (
         f"; and {len(alike) - MOST_SHOWN} more" if len(alike) > MOST_SHOWN else ""
     )
     raise SweepError(
         f"{len(failed)} of {len(tried)} tasks failed, the others are stored: {shown}. "
-        f"Tracebacks are in {report}; the same sweep tries them again"
+        f"{where}; the same sweep tries them again"
     )
 
 

@@ -169,6 +169,21 @@ def test_on_policy_sigma_has_no_effect_and_A_is_eq_17():
     np.testing.assert_allclose(problem.A(0.5, 0.8), eq_17, rtol=1e-11)
 
 
+def test_the_law_of_visits_is_stationary_for_the_mixture_only_on_policy_or_at_sigma_one():
+    rng = np.random.default_rng(4)
+    mdp = random_mdp(rng, 4, 3, 0.9)
+    mu, pi = random_policy(rng, 4, 3), random_policy(rng, 4, 3)
+    problem = PredictionProblem.on_pairs(mdp, mu, pi, np.eye(12))
+    visits = problem.xi.reshape(4, 3).sum(axis=1)
+    moved = (visits[:, None] * pi).ravel()  # by one step of π
+    np.testing.assert_allclose(problem.xi @ problem.p_pi, moved, atol=1e-13)
+    assert np.abs(moved - problem.xi).max() > 0.01
+    for sigma in (0.0, 0.4, 1.0):
+        p_sigma = problem.p_pi + sigma * (problem.p_mu - problem.p_pi)
+        gap = np.abs(problem.xi @ p_sigma - problem.xi).max()
+        assert gap == pytest.approx((1.0 - sigma) * np.abs(moved - problem.xi).max(), abs=1e-13)
+
+
 def test_on_policy_A_is_negative_definite_on_many_problems():
     rng = np.random.default_rng(11)
     for _ in range(100):
