@@ -59,7 +59,7 @@ def page():
 @cache
 def loaded(name):
     page().eval(made(name).script())
-    page().eval(f"sheets[{json.dumps(name)}] = gqLive.sheet(gqFigures[{json.dumps(name)}])")
+    page().eval(f"sheets[{json.dumps(name)}] = gqSheet.sheet(gqFigures[{json.dumps(name)}])")
     return f"sheets[{json.dumps(name)}]"
 
 
@@ -69,7 +69,7 @@ def run(code):
 
 
 def call(function, *arguments):
-    return run(f"gqLive.{function}({', '.join(map(json.dumps, arguments))})")
+    return run(f"gqSheet.{function}({', '.join(map(json.dumps, arguments))})")
 
 
 def first_setting(name):
@@ -679,7 +679,7 @@ def told(figure, at):
     """The verdict and the numbers of a figure, as the page says them."""
     sentences = [figure.verdict, *(sentence for _, _, sentence in figure.numbers)]
     return [
-        run(f"gqLive.filled({json.dumps(one)}, {json.dumps(at)}, {loaded(figure.name)})")
+        run(f"gqSheet.filled({json.dumps(one)}, {json.dumps(at)}, {loaded(figure.name)})")
         for one in sentences
     ]
 
@@ -694,7 +694,7 @@ def test_every_position_of_the_sliders_has_a_defined_picture(name):
         for k, panel in enumerate(figure.panels):
             for axis in ("x", "y"):
                 low, high = run(
-                    f"gqLive.ends({spec}.panels[{k}].{axis}, {json.dumps(at)}, {loaded(name)})"
+                    f"gqSheet.ends({spec}.panels[{k}].{axis}, {json.dumps(at)}, {loaded(name)})"
                 )
                 assert low < high, (at, panel.title, axis)
             for mark in panel.marks:
@@ -724,7 +724,7 @@ def test_nothing_is_beyond_the_axes(name):
             for mark, axis in itertools.product(panel.marks, "xy"):
                 if panel.title not in CUT and mark.kind in ("line", "dots") and mark.of:
                     wanted = f"gqFigures[{json.dumps(name)}].panels[{k}].{axis}"
-                    low, high = run(f"gqLive.ends({wanted}, {json.dumps(at)}, {loaded(name)})")
+                    low, high = run(f"gqSheet.ends({wanted}, {json.dumps(at)}, {loaded(name)})")
                     seen = [point["xy".index(axis)] for point in points(name, mark, at)]
                     slack = 1e-9 * max(1.0, abs(low), abs(high))
                     assert low - slack <= min(seen, default=low), (at, panel.title)
@@ -751,7 +751,7 @@ def test_what_is_kept_is_what_would_be_computed_anew(name):
             for one in drawn:
                 given = f"({json.dumps(one)}, {json.dumps(at)})"
                 kept = run(f"{loaded(name)}.cell{given}")
-                assert kept == run(f"gqLive.sheet(gqFigures[{json.dumps(name)}]).cell{given}"), (
+                assert kept == run(f"gqSheet.sheet(gqFigures[{json.dumps(name)}]).cell{given}"), (
                     one,
                     at,
                 )
@@ -806,7 +806,7 @@ def test_a_wrong_formula_is_noticed():
     assert source.count("12*gamma") > 0
     page().eval(source.replace("12*gamma", "11*gamma").replace('["two-state"]', '["wrong"]'))
     at = {"choice": "continuing", "sigma": 0.3, "lambda": 0.5, "gamma": 0.9}
-    found = run(f"gqLive.sheet(gqFigures.wrong).cell('A', {json.dumps(at)})")
+    found = run(f"gqSheet.sheet(gqFigures.wrong).cell('A', {json.dumps(at)})")
     with pytest.raises(AssertionError):
         near(found, two_state(0.9).problem.A(0.3, 0.5).ravel())
 
@@ -871,7 +871,7 @@ def test_numbers_are_shown_with_four_digits(value, shown):
 
 
 def test_what_is_no_number_is_told():
-    assert [page().eval(f"gqLive.text({x})") for x in ("NaN", "Infinity", "-Infinity")] == [
+    assert [page().eval(f"gqSheet.text({x})") for x in ("NaN", "Infinity", "-Infinity")] == [
         "none",
         "∞",
         "−∞",
@@ -894,7 +894,7 @@ def test_axes_hold_their_columns():
             "most": 1e300,
             "trim": 0,
         } | given
-        return run(f"gqLive.ends({json.dumps(axis)}, {{}}, sheet)")
+        return run(f"gqSheet.ends({json.dumps(axis)}, {{}}, sheet)")
 
     assert ends() == [0, 42]
     assert ends(fit=[["rows", 1]]) == [-3, 1000]
@@ -1017,12 +1017,10 @@ def test_a_live_figure_says_what_it_shows_answers_to_the_keyboard_and_fits_a_pho
     before = figure.locator("svg.gq-panel").first.inner_html()
     first = figure.locator(".gq-slider input").first
     first.focus()
-    for _ in range(4):
-        tab.keyboard.press(
-            "ArrowLeft"
-            if float(first.input_value()) >= float(first.get_attribute("max"))
-            else "ArrowRight"
-        )
+    low, high = (float(first.get_attribute(end)) for end in ("min", "max"))
+    way = "ArrowLeft" if float(first.input_value()) > (low + high) / 2 else "ArrowRight"
+    for key in (way, "PageDown" if way == "ArrowLeft" else "PageUp"):
+        tab.keyboard.press(key)
     assert shown() == as_told()
     assert (
         first.get_attribute("aria-valuetext")
@@ -1035,8 +1033,10 @@ def test_a_live_figure_says_what_it_shows_answers_to_the_keyboard_and_fits_a_pho
         handle = figure.locator(".gq-handle")
         handle.focus()
         was = handle.get_attribute("aria-valuetext")
-        tab.keyboard.press("ArrowLeft" if "1" in was.split(",")[0] else "ArrowRight")
-        tab.keyboard.press("Shift+ArrowRight")
+        low, high, now = (
+            float(handle.get_attribute(f"aria-value{end}")) for end in ("min", "max", "now")
+        )
+        tab.keyboard.press("Shift+ArrowLeft" if now > (low + high) / 2 else "Shift+ArrowRight")
         assert handle.get_attribute("aria-valuetext") != was
         assert shown() == as_told()
     caption = tab.locator(

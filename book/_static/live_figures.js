@@ -170,7 +170,7 @@
     return !words ? text(value) : value < 0 ? below : value > 0 ? above : (else_ ?? above);
   });
 
-  root.gqLive = { roots, exponential, characteristic, text, sheet, ends, filled };
+  root.gqSheet = { roots, exponential, characteristic, text, sheet, ends, filled };
   if (typeof document === "undefined") return;
 
   // ---------------------------------------------------------------- panels
@@ -409,7 +409,8 @@
           const [lam, error, stable] = rows[name].find((row) => row[0] === columns[k]) || [];
           const told = lam === undefined ? ["", "", "not defined"] : Number.isNaN(stable) ? ["gq-off", "✕", "diverges"]
             : ["", text(Number(error.toPrecision(2))), `stable, error ${text(error)}`];
-          [field.className, field.textContent, field.ariaLabel] = told;
+          [field.className, field.textContent] = told;
+          field.setAttribute("aria-label", told[2]);
         });
       }
     };

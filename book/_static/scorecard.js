@@ -71,11 +71,6 @@ document.addEventListener("DOMContentLoaded", () => {
     target.scrollIntoView();
   };
 
-  // MathJax makes every formula a stop of the Tab key, for a menu; hundreds of stops are no way through a list.
-  window.MathJax?.startup?.promise?.then(() => {
-    document.querySelectorAll(".gq-scorecard mjx-container[tabindex]").forEach((formula) => formula.removeAttribute("tabindex"));
-  });
-
   form.addEventListener("input", apply);
   form.addEventListener("change", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
