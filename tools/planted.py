@@ -87,9 +87,7 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
                 if error.old in cell
             )
         (Path(place) / error.file).write_text(edited(error), encoding="utf-8")
-        path = os.pathsep.join(
-            [place, str(ROOT)] if error.file.startswith("gqlib/") else [str(ROOT)]
-        )
+        path = os.pathsep.join([place, str(ROOT), str(ROOT / "book")])  # a copy of gqlib first
         done = subprocess.run(
             [sys.executable, str(Path(__file__)), "--run", name],
             cwd=book, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False,
@@ -97,9 +95,9 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
     failed = re.search(r"^FAILED (\d+) (\w+)$", done.stdout, flags=re.MULTILINE)
     if done.returncode == 0:
         return begin, None, "nothing"
-    if failed is None:
+    if failed is None or failed[2] == "ModuleNotFoundError":
         raise RuntimeError(
-            f"{error.chapter} ended with {done.returncode} and no failed cell:\n{done.stderr}"
+            f"{error.chapter} ended with {done.returncode} and no failed cell:\n{done.stdout}{done.stderr}"
         )
     return begin, int(failed[1]), "assert" if failed[2] == "AssertionError" else failed[2]
 
