@@ -2,11 +2,13 @@
 
 import io
 import json
+import math
 import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,9 +17,12 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import agents, costs, general, peers, plain
 from benchmarks import engine as bench
-from gqlib.control import run_control
+from gqlib.control import ControlSetting, run_control
 from gqlib.control.engine import engine_setting, one_run
+from gqlib.control.tile_tables import tile_table
+from gqlib.domains import mountain_car as car
 from gqlib.experiments.today_control import ROWS
+from gqlib.learners import gq_step
 
 SMALL = replace(bench.BASE, episodes=1, max_steps=60, p=512)
 
@@ -390,3 +395,158 @@ def test_the_command_refuses_before_it_measures(option, value, tmp_path, monkeyp
     with pytest.raises(SystemExit, match="2"):
         command.main([option, value])
     assert value in capsys.readouterr().err
+
+
+def test_the_numpy_loop_takes_the_steps_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its actions are those of the dense step that reads like the paper, with the same random numbers.
+
+    The memory is so large that no two tiles of a state share an index: a trace set by NumPy's indices counts them once.
+    """
+    setting = ControlSetting(
+        p=8192, alpha=0.03, eta=0.5, lam=0.8, gamma=0.95, sigma=0.3, epsilon=0.2
+    )
+    seen: list[tuple[float, float, float]] = []
+    advance = car.advance
+
+    def watched(x: float, v: float, push: float, slope: float) -> tuple[float, float]:
+        seen.append((x, v, push))
+        assert slope == math.cos(3.0 * x)
+        return placed.get(len(seen)) or advance(x, v, push, slope)
+
+    placed = {
+        40: (0.5, 0.0),
+        60: (-1.2, 0.0),
+    }  # a goal, to begin again after it, and the wall on the left
+
+    monkeypatch.setattr(plain, "car", SimpleNamespace(advance=watched, GOAL=car.GOAL))
+    assert plain.numpy_steps(setting, 150, seed=5) == 150
+    found = list(seen)
+
+    table, rng = tile_table(8192, 8, setting.memory), np.random.default_rng(5)
+    places = table.index_rows()
+    assert all(len(set(row[8 * a : 8 * a + 8])) == 8 for row in places.tolist() for a in range(3))
+    theta, omega, trace = np.zeros(8192), np.zeros(8192), np.zeros(8192)
+
+    def look(x: float, v: float) -> Any:
+        phis = np.zeros((3, 8192))
+        for a in range(3):
+            for index in places[table.cell(x, v)][8 * a : 8 * a + 8]:
+                phis[a, index] = 1.0
+        greedy = int((phis @ theta).argmax())
+        return phis, greedy, greedy if rng.random() >= 0.2 else int(rng.integers(3))
+
+    x, v = -0.5, 0.0
+    phis, greedy, action = look(x, v)
+    for step, (at, speed, push) in enumerate(found):
+        assert (at, speed, push) == (x, v, action - 1.0)
+        x, v = placed.get(step + 1) or advance(x, v, action - 1.0, math.cos(3.0 * x))
+        x = -0.5 if x == 0.5 else x
+        phi = phis[action]
+        phis, greedy, action = look(x, v)
+        theta, omega, trace, _ = gq_step(
+            theta, omega, trace, phi, -1.0, phis[action], phis[greedy],
+            sigma=0.3, lam=0.8, gamma=0.95, alpha=0.03, beta=0.015,
+        )  # fmt: skip
+    assert len({push for _, _, push in found[60:]}) == 3
+    assert np.abs(omega).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "box", "sides", "steps"),
+    [("MountainCar-v0", None, 8, 430), ("CartPole-v1", agents.PLACES["CartPole"].box, 4, 300)],
+)
+def test_the_gymnasium_loop_is_sarsa_with_a_replacing_trace(
+    monkeypatch: pytest.MonkeyPatch, name: str, box: Any, sides: int, steps: int
+) -> None:
+    """Action by action: tiles as tuples of coordinates, weights and trace in dictionaries, the same random numbers.
+
+    The car is cut off after 200 steps, which is no end of the task; the pole falls, which is.
+    """
+    make, taken, seeds, closed = gymnasium.make, [], [], []
+
+    class Watched(gymnasium.Wrapper):
+        def reset(self, **options: Any) -> Any:
+            seeds.append(options.get("seed"))
+            return super().reset(**options)
+
+        def step(self, action: Any) -> Any:
+            taken.append(action)
+            return super().step(action)
+
+        def close(self) -> None:
+            closed.append(True)
+            super().close()
+
+    monkeypatch.setattr(gymnasium, "make", lambda wanted: Watched(make(wanted)))
+    options = {"box": box, "sides": sides, "alpha": 0.3, "lam": 0.7, "seed": 4}
+    assert plain.gymnasium_steps(steps, name, **options) == steps == len(taken)
+    assert seeds[0] == 4
+    assert set(seeds[1:]) == {None}
+    assert closed == [True]
+    monkeypatch.undo()
+
+    env, rng = gymnasium.make(name), np.random.default_rng(4)
+    low, high = box or (
+        env.observation_space.low.astype(float),
+        env.observation_space.high.astype(float),
+    )
+    weights: dict[Any, float] = {}
+
+    def tiles_of(seen: Any, action: int) -> list[Any]:
+        scaled = [
+            (float(x) - a) * (sides / (b - a)) for x, a, b in zip(seen, low, high, strict=True)
+        ]
+        return [
+            (
+                k,
+                action,
+                *((math.floor(x * 8) + (k * (1 + 2 * i)) % 8) // 8 for i, x in enumerate(scaled)),
+            )
+            for k in range(8)
+        ]
+
+    def look(seen: Any) -> tuple[int, float]:
+        q = [
+            np.array([weights.get(tile, 0.0) for tile in tiles_of(seen, a)]).sum()
+            for a in range(env.action_space.n)
+        ]
+        action = int(np.argmax(q)) if rng.random() >= 0.1 else int(rng.integers(len(q)))
+        return action, q[action]
+
+    seen, _ = env.reset(seed=4)
+    action, value = look(seen)
+    trace: dict[Any, float] = {}
+    ends = cuts = 0
+    for step, found in enumerate(taken):
+        assert found == action, step
+        before = seen
+        seen, reward, ended, cut, _ = env.step(action)
+        trace = {tile: 0.7 * e for tile, e in trace.items() if e > 1e-3} | dict.fromkeys(
+            tiles_of(before, action), 1.0
+        )
+        error = reward - value
+        if not ended:
+            action, value = look(seen)
+            error += value
+        for tile, e in trace.items():
+            weights[tile] = weights.get(tile, 0.0) + 0.3 / 8 * error * e
+        if ended or cut:
+            ends, cuts = ends + ended, cuts + cut
+            seen, _ = env.reset()
+            trace, (action, value) = {}, look(seen)
+    assert (ends, cuts) == (0, 2) if name == "MountainCar-v0" else ends > 5
+
+
+def test_without_gymnasium_its_loop_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(ImportError, match=r"gymnasium.*gqlib\[gym\]"):
+        plain.gymnasium_steps(1)
+
+
+def test_loops_refuse_by_name() -> None:
+    for call in (plain.numpy_steps, plain.numba_steps):
+        with pytest.raises(ValueError, match=r"^setting is 3; it should be "):
+            call(3)
+    for other in (general.general, general.without_learning):
+        with pytest.raises(ValueError, match=r"^setting is 3; it should be "):
+            other(3)

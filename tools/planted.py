@@ -96,9 +96,9 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
     failed = re.search(r"^FAILED (\d+) (\w+)$", done.stdout, flags=re.MULTILINE)
     if done.returncode == 0:
         return begin, None, "nothing"
-    if failed is None:
+    if failed is None or failed[2] == "ModuleNotFoundError":
         raise RuntimeError(
-            f"{error.chapter} ended with {done.returncode} and no failed cell:\n{done.stderr}"
+            f"{error.chapter} ended with {done.returncode} and no failed cell:\n{done.stdout}{done.stderr}"
         )
     return begin, int(failed[1]), "assert" if failed[2] == "AssertionError" else failed[2]
 
