@@ -6,6 +6,7 @@ process, and nothing that they print or draw is compared. An error counts as cau
 it (for an error in the library: anywhere). What catches it should be an assert, and the last column says so.
 
     python tests/planted.py [--jobs N] [chapter ...]      make planted
+    python tests/planted.py --drawn 40 --seed 2026        errors that nobody chose (tests/planted_at_random.py)
 
 `tests/test_planted.py` holds the list to the texts, so that it cannot go stale.
 """
@@ -77,6 +78,8 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
         book.mkdir()
         (Path(place) / "results").symlink_to(ROOT / "results")  # chapters read ../results
         shutil.copy(ROOT / "book" / name, book)
+        if error.file.startswith("book/kit/"):
+            shutil.copytree(ROOT / "book" / "kit", book / "kit")
         begin = 0
         if error.file.startswith("gqlib/"):
             shutil.copytree(
@@ -89,9 +92,8 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
                 if error.old in cell
             )
         (Path(place) / error.file).write_text(edited(error), encoding="utf-8")
-        path = os.pathsep.join(
-            [place, str(ROOT)] if error.file.startswith("gqlib/") else [str(ROOT)]
-        )
+        own = [place] if error.file.startswith("gqlib/") else []
+        path = os.pathsep.join([*own, str(book), str(ROOT), str(ROOT / "book")])
         done = subprocess.run(
             [sys.executable, str(Path(__file__)), "--run", name],
             cwd=book, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False,
@@ -112,7 +114,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("chapters", nargs="*")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--run", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--drawn", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, default=2026)
     given = parser.parse_args(arguments)
+    if given.drawn:
+        import planted_at_random
+
+        return planted_at_random.report(given.drawn, given.seed)
     if given.run:
         return run_cells(given.run)
     chosen = [error for error in load() if not given.chapters or error.chapter in given.chapters]
