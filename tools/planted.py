@@ -5,6 +5,9 @@ slips into a derivation by hand. It is made in a copy; then the code cells of th
 process, and nothing that they print or draw is compared. An error counts as caught if a cell fails at the edit or after
 it (for an error in the library: anywhere). What catches it should be an assert, and the last column says so.
 
+    python tools/planted.py [--jobs N] [chapter ...]
+    python tools/planted.py --drawn 40 --seed 2026        errors that nobody chose (tools/planted_at_random.py)
+
 `tests/repo/test_planted.py` holds the list to the texts, so that it cannot go stale.
 """
 
@@ -76,6 +79,8 @@ def trial(error: Planted) -> tuple[int, int | None, str]:
         book.mkdir()
         (Path(place) / "results").symlink_to(ROOT / "results")  # chapters read ../results
         shutil.copy(ROOT / "book" / name, book)
+        if error.file.startswith("book/kit/"):
+            shutil.copytree(ROOT / "book" / "kit", book / "kit")
         begin = 0
         for library in LIBRARIES:
             if error.file.startswith(library):
@@ -111,7 +116,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("chapters", nargs="*")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--run", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--drawn", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, default=2026)
     given = parser.parse_args(arguments)
+    if given.drawn:
+        import planted_at_random
+
+        return planted_at_random.report(given.drawn, given.seed)
     if given.run:
         return run_cells(given.run)
     chosen = [error for error in load() if not given.chapters or error.chapter in given.chapters]

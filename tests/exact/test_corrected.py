@@ -209,3 +209,8 @@ def test_engine_has_the_corrected_method_too():
     sparse = run_control(setting, 3, 58)
     assert np.array_equal(sparse.steps, dense)
     assert 0 < sparse.capped.mean() < 1
+
+
+def test_one_action_without_coverage_is_enough_to_refuse_ratios():
+    with pytest.raises(ValueError, match=r"mu is 0 at \(1, 1\)"):
+        importance_ratios([[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.5, 0.5]])

@@ -40,3 +40,8 @@ def test_it_covers():
         low, high = stratified_interval(draw(50), rng, resamples=400)
         inside += low <= truth <= high
     assert 0.88 * 200 <= inside <= 0.99 * 200
+
+
+def test_one_task_whose_runs_agree_does_not_make_the_others_certain():
+    rng = np.random.default_rng(4)
+    assert stratified_interval([[0.5] * 10, rng.random(10)], rng, resamples=50).width > 0.0

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from gqlib import PredictionProblem
@@ -49,6 +50,11 @@ def test_sufficient_bound_is_sufficient_and_necessary_bound_is_necessary():
                 f(p, 0.0, lam) for f in (sufficient_eta, necessary_eta, eta_star)
             )
             assert least <= star + 1e-12 <= enough + 2e-12
+            if enough > 0:
+                a = p.A(0.0, lam)
+                worst = p.features @ eigh((a + a.T) / 2, p.M)[1][:, -1:]
+                single = PredictionProblem(worst, p.p_mu, p.p_pi, p.rewards, p.xi, p.gamma)
+                assert eta_star(single, 0.0, lam) == pytest.approx(enough)
             for factor in (1.0 + 1e-9, 3.0, 100.0):
                 assert spectral_abscissa(joint_matrix(p, 0.0, lam, factor * enough + 1e-9)) < 0
 
