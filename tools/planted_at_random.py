@@ -39,6 +39,7 @@ for place in ("tests", "book", "book/live", ""):
 
 import follow  # noqa: E402
 import mutants  # noqa: E402
+
 import planted  # noqa: E402
 
 OPERATORS = ("sign", "transpose", "index", "power", "factor", "any/all")
