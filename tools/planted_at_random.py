@@ -12,7 +12,7 @@ functions, then a chapter is drawn, then one place in it. Not drawn, because no 
 
 An error in a cell is noticed if it or a cell that follows from it (`book/live/follow.py`) fails where it does not
 without the error; one in a function, by the cells that name it and what follows from them, or else by the quick tests
-that `tests/mutants.py` has for its module. Of the forty of seed 2026, drawn before any was tried, 35 were noticed;
+that `tools/mutants.py` finds for its module. Of the forty of seed 2026, drawn before any was tried, 35 were noticed;
 with two more asserts and two more tests it is 39. `tests/planted_at_random.json` has them.
 """
 
@@ -43,7 +43,7 @@ import mutants  # noqa: E402
 import planted  # noqa: E402
 
 OPERATORS = ("sign", "transpose", "index", "power", "factor", "any/all")
-RECORD = Path(__file__).with_suffix(".json")
+RECORD = ROOT / "tests" / "planted_at_random.json"
 PATIENCE = 420  # seconds for one error
 DRAWS = re.compile(r"\b(figures|explore|best_sigma|method_map|drawings)\.\w+\(")
 GENERATED = {
@@ -338,7 +338,7 @@ def in_tests(error: Drawn) -> str | None:
 
     path, *_ = functions()[error.function or ""]
     module = path.relative_to(ROOT / "gqlib").with_suffix("").as_posix()
-    files = [str(ROOT / mutants.path_of(name)) for name in mutants.SLICES.get(module, ())]
+    files = [str(ROOT / name) for name in mutants.named(module)]
     if not files:
         return None
     implant(error)
