@@ -243,6 +243,7 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
         bars, share = bars_of(epsilon, actions), epsilon / actions
         rho_greedy = (on_greedy + on_each) / (1.0 - (actions - 1) * share)
         rho_other = on_each / share if share > 0.0 else 0.0
+        pi_greedy = on_greedy + on_each
         q, t, e_sums = nothing, nothing, nothing
         live_count: Any = 0
         s = 1.0
@@ -297,8 +298,9 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                 phi_omega = s * sum_w + h * sum_e if gradient else 0.0
                 phi_trace = c * sum_e
                 value = sum_t + g * sum_e + waiting * norm
+                pi = pi_greedy if action == greedy else on_each
                 decay, gain, shrink, on_phi = before(
-                    mind, Before(value, phi_omega, phi_trace, norm, rho), rates
+                    mind, Before(value, phi_omega, phi_trace, norm, rho, pi), rates
                 )
                 decayed = c * decay
                 if decayed < flush_below:
@@ -330,7 +332,8 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                     live_count += np.int64(added)
 
                 # what follows
-                next_action, next_greedy, next_rho, sampled, expected = 0, 0, 0.0, 0.0, 0.0
+                next_action, next_greedy, sampled, expected = 0, 0, 0.0, 0.0
+                next_rho, next_pi = 0.0, 0.0
                 if not done:
                     for a in range(actions):
                         of_t, of_e = gather(weights, active, next_row + a * tilings)
@@ -339,6 +342,7 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                     next_greedy = best_of(q, ties)
                     next_action = explore(next_greedy, bars, actions, behaviour)
                     next_rho = rho_greedy if next_action == next_greedy else rho_other
+                    next_pi = pi_greedy if next_action == next_greedy else on_each
                     sampled, expected = q[next_action], q[next_greedy]
                     if each:
                         total_q = q[0]
@@ -346,8 +350,9 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                             total_q += q[a]
                         expected = on_greedy * expected + on_each * total_q
                 seen = Seen(
-                    reward, value, sampled, expected, sigma, next_rho, phi_omega, m, n, phi_trace
-                )
+                    reward, value, sampled, expected, sigma, next_rho,
+                    phi_omega, m, n, phi_trace, next_pi, rho,
+                )  # fmt: skip
                 mind, change = after(mind, seen, rates)
                 if not abs(change.delta) < DIVERGED_ABOVE:
                     flush(weights, live, live_count, g, h / s, 0.0)

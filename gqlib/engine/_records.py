@@ -39,11 +39,11 @@ class Rates(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What is known before the next state: the value of the pair, φᵀω, eᵀφ, ‖φ‖² and ρ of the action taken.
+    """What is known before the next state: the value of the pair, φᵀω, eᵀφ, ‖φ‖², and ρ and π of the action taken.
 
     Examples
     --------
-    >>> Before(value=-1.0, phi_omega=0.0, phi_trace=0.0, norm=8.0, rho=1.0).norm
+    >>> Before(value=-1.0, phi_omega=0.0, phi_trace=0.0, norm=8.0, rho=1.0, pi=0.5).norm
     8.0
     """
 
@@ -52,6 +52,7 @@ class Before(NamedTuple):
     phi_trace: float
     norm: float
     rho: float
+    pi: float
 
 
 class Seen(NamedTuple):
@@ -69,10 +70,14 @@ class Seen(NamedTuple):
         φᵀω and eᵀω.
     trace_norm, trace_phi : float
         ‖e‖² and eᵀφ.
+    pi : float
+        π of the next action.
+    rho_now : float
+        ρ of the action of the step itself.
 
     Examples
     --------
-    >>> Seen(-1.0, 0.0, 0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 8.0, 8.0).reward
+    >>> Seen(-1.0, 0.0, 0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 8.0, 8.0, 1.0, 1.0).reward
     -1.0
     """
 
@@ -86,6 +91,8 @@ class Seen(NamedTuple):
     trace_omega: float
     trace_norm: float
     trace_phi: float
+    pi: float
+    rho_now: float
 
 
 class Change(NamedTuple):

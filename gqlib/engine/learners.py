@@ -23,9 +23,18 @@ reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', �
                         δ of Expected Sarsa,  θ += αδe;  with the greedy target δ has max_a θᵀφ(S', a)
     greedy_gq           Greedy-GQ (Maei et al. 2010) with the trace of GQ(λ):  e ← γλρe + φ,  δ of Expected Sarsa,
                         θ += α(δe − γ(1−λ)(eᵀω)φ̄'),   ω += β(δe − (φᵀω)φ)
+    td                  TD(λ), off-policy:  e ← ρ(γλe + φ),  δ = R + γθᵀφ' − θᵀφ,  θ += αδe
+    tdc                 TDC(λ) (Sutton et al. 2009; Maei 2011), the same e and δ:  θ += α(δe − γ(1−λ)(eᵀω)φ'),
+                        ω += β(δe − (φᵀω)φ)
+    tdrc                TDRC(λ) (Ghiassian et al. 2020):  TDC(λ) with the ridge κ,  ω += β(δe − (φᵀω)φ − κω)
+    gtd2                GTD2 (Sutton et al. 2009) at λ = 0:  e = ρφ,  θ += α(eᵀω)(φ − γφ'),  ω += β(δe − (φᵀω)φ)
+    emphatic_td         emphatic TD(λ) (Sutton, Mahmood and White 2016), interest 1:  F ← γρ'F + 1 with ρ' of the step
+                        before,  e ← ρ(γλe + (λ + (1−λ)F)φ),  δ of TD,  θ += αδe
+    tdc_pairs, tdrc_pairs, gtd2_pairs, emphatic_td_pairs
+                        the same on pairs, whose first action is given and needs no weight:  e ← γλρe + mφ, m that of
+                        emphasis or 1,  δ of Expected Sarsa,  φ̄' for φ',  F ← γρF + 1;  tdc_pairs is greedy_gq
     textbook_gq         the textbook's repair (`gqlib.learners.textbook`):  e ← γλ(σρ + (1−σ)π)e + φ,  δ of Expected
-                        Sarsa,  θ += α(δe − γ(eᵀω)(φ̄' − λc'φ')),  c' that of A';  for the greedy target, where π is 1
-                        if ρ > 0 and else 0
+                        Sarsa,  θ += α(δe − γ(eᵀω)(φ̄' − λc'φ')),  c' that of A'
 """
 
 from __future__ import annotations
@@ -251,11 +260,90 @@ def _textbook_before(memory: Any, seen: Any, rates: Any) -> Any:
 
 @njit(forceinline=True, **COMPILE)
 def _textbook(memory: Any, seen: Any, rates: Any) -> Any:
-    of_target = 1.0 if seen.rho > 0.0 else 0.0
-    carried = of_target + seen.sigma * (seen.rho - of_target)  # c of the next action
+    carried = seen.pi + seen.sigma * (seen.rho - seen.pi)  # c of the next action
     delta = seen.reward + rates.gamma * seen.expected - seen.value
     factor = -rates.alpha * rates.gamma * seen.trace_omega
     return (carried,), _gradient(delta, -factor * rates.lam * carried, factor, 0.0, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _weighted_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return rates.gamma * rates.lam * seen.rho, seen.rho, 1.0, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _td_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return rates.gamma * rates.lam * seen.rho, seen.rho, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _tdc(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.sampled - seen.value
+    factor = -rates.alpha * rates.gamma * (1.0 - rates.lam) * seen.trace_omega
+    return memory, _gradient(delta, factor, 0.0, 0.0, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _tdrc_before(memory: Any, seen: Any, rates: Any) -> Any:
+    decay = rates.gamma * rates.lam * seen.rho
+    return decay, seen.rho, 1.0 - rates.beta * rates.kappa, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _tdrc_pairs_before(memory: Any, seen: Any, rates: Any) -> Any:
+    decay = rates.gamma * rates.lam * seen.rho
+    return decay, 1.0, 1.0 - rates.beta * rates.kappa, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _gtd2_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return 0.0, seen.rho, 1.0, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _gtd2(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.sampled - seen.value
+    here = rates.alpha * seen.trace_omega
+    return memory, Change(delta, 0.0, delta, -rates.gamma * here, 0.0, here)
+
+
+@njit(forceinline=True, **COMPILE)
+def _gtd2_pairs_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return 0.0, 1.0, 1.0, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _gtd2_pairs(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.expected - seen.value
+    here = rates.alpha * seen.trace_omega
+    return memory, Change(delta, 0.0, delta, 0.0, -rates.gamma * here, here)
+
+
+@njit(forceinline=True, **COMPILE)
+def _emphatic_before(memory: Any, seen: Any, rates: Any) -> Any:
+    emphasis = rates.lam + (1.0 - rates.lam) * (1.0 + memory[0])
+    return rates.gamma * rates.lam * seen.rho, seen.rho * emphasis, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _emphatic(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.sampled - seen.value
+    follow_on = 1.0 + memory[0]
+    return (rates.gamma * seen.rho_now * follow_on,), _along_e(delta, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _emphatic_pairs_before(memory: Any, seen: Any, rates: Any) -> Any:
+    follow_on = 1.0 + seen.rho * memory[0]
+    emphasis = rates.lam + (1.0 - rates.lam) * follow_on
+    return rates.gamma * rates.lam * seen.rho, emphasis, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _emphatic_pairs(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.expected - seen.value
+    follow_on = 1.0 + seen.rho_now * memory[0]
+    return (rates.gamma * follow_on,), _along_e(delta, rates)
 
 
 LEARNERS: dict[str, Learner] = {
@@ -270,4 +358,13 @@ LEARNERS: dict[str, Learner] = {
     "watkins": Learner(_nothing, _cut_before, _expected_sarsa, gradient=False),
     "greedy_gq": Learner(_nothing, _ratio_before, _greedy_gq, together=True),
     "textbook_gq": Learner(_nothing, _textbook_before, _textbook, together=True),
+    "td": Learner(_nothing, _td_before, _sarsa, gradient=False),
+    "tdc": Learner(_nothing, _weighted_before, _tdc, together=True),
+    "tdrc": Learner(_nothing, _tdrc_before, _tdc, ridge=True),
+    "gtd2": Learner(_nothing, _gtd2_before, _gtd2, here=True),
+    "emphatic_td": Learner(_nothing, _emphatic_before, _emphatic, gradient=False),
+    "tdc_pairs": Learner(_nothing, _ratio_before, _greedy_gq, together=True),
+    "tdrc_pairs": Learner(_nothing, _tdrc_pairs_before, _greedy_gq, ridge=True),
+    "gtd2_pairs": Learner(_nothing, _gtd2_pairs_before, _gtd2_pairs, here=True),
+    "emphatic_td_pairs": Learner(_nothing, _emphatic_pairs_before, _emphatic_pairs, gradient=False),
 }
