@@ -15,7 +15,7 @@ width at zero. The index in a memory of size *m* is a sum over a table :math:`R`
    h(c) = \Bigl(\sum_j R\bigl[(c_j + 449\,j) \bmod 2048\bigr]\Bigr) \bmod m,
 
 with *j* counting all coordinates of the tile. The table is drawn once, in the original on
-import: the indices, and with them the collisions, are random from run to run unless it is seeded.
+import: the indices, and with them the collisions, are random from process to process unless it is seeded.
 
 Compared with :mod:`gqlib.tiles3`:
 

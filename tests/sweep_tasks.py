@@ -55,6 +55,7 @@ WHIMS = {
     "nothing": dict,
     "objects": lambda: {"values": np.array([object(), object()])},
     "ragged": lambda: {"values": [[1.0], [1.0, 2.0]]},
+    "many": lambda: {str(number): np.zeros(2) for number in range(1001)},
     "name": lambda: {"a/b": np.zeros(2)},
     "number": lambda: {3: np.zeros(2)},
     "exit": lambda: sys.exit(3),

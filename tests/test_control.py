@@ -473,3 +473,12 @@ def test_a_summary_of_a_grid_names_its_axes():
         "diverged": (("cell",), [0, 2]),
     }
     assert kept["diverged"][1].dtype == np.int16
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_tiles_of_a_run_are_those_that_it_draws_itself(engine):
+    own = ControlSetting(memory="rltoolkit", p=256, episodes=2, max_steps=200)
+    lent = dataclasses.replace(own, tiles_of=4)
+    same, other = (run_control(lent, 1, 7, first_run=i, engine=engine) for i in (4, 5))
+    assert same.checksum == run_control(own, 1, 7, first_run=4, engine=engine).checksum
+    assert other.checksum != run_control(own, 1, 7, first_run=5, engine=engine).checksum

@@ -6,6 +6,7 @@ GQ_KILLS=200 sets the number of random kills (20 without it). `pytest -rP` shows
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import resource
@@ -231,6 +232,35 @@ def test_a_disk_that_fills_up_stops_the_sweep_and_loses_nothing(tmp_path: Path) 
     print(
         f"disk full at file {len(before) + 1}: {again.found} kept, {again.computed} computed once there was room"
     )
+
+
+@pytest.mark.parametrize("told", ["the others", "nothing"])
+def test_a_task_that_cannot_be_stored_is_named_and_the_rest_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    """The rename of one result fails again and again; at last that of the report, too."""
+    store, study, real = Store(tmp_path), experiment(settings=3, runs=8), os.replace
+    bad = study.tasks()[2]
+    lost = [bad.name] + ["failures"] * (told == "nothing")
+
+    def replace(source: Path, target: Path) -> None:
+        if any(name in target.name for name in lost):
+            raise OSError(errno.ESTALE, "Stale file handle")
+        real(source, target)
+
+    monkeypatch.setattr("gqlib.sweeps.store.pause", lambda seconds: None, raising=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace)
+        with pytest.raises(
+            SweepError, match=r"^1 of 6 tasks failed.*runs 0 to 3 of .*scale=3"
+        ) as found:
+            run_sweep(study, store)
+    assert "Stale file handle" in str(found.value)
+    assert (tmp_path / "failures.txt").exists() == (told != "nothing")
+    assert sorted(store.names()) == sorted({task.name for task in study.tasks()} - {bad.name})
+    again = run_sweep(study, store)
+    assert (again.found, again.computed) == (5, 1)
+    print(f"1 of 6 results could not be stored: 5 kept, {again.computed} computed again")
 
 
 @pytest.mark.thorough

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -187,13 +190,129 @@ def test_a_file_is_flushed_before_it_gets_its_name_and_the_directory_after(
     assert calls == ["file", "rename", "directory"]
 
 
-def test_only_old_temporary_files_are_removed(tmp_path: Path) -> None:
-    old, young = tmp_path / ".partial-a-1-00", tmp_path / ".partial-b-2-00"
-    for path in (old, young):
-        path.write_bytes(b"half")
-    os.utime(old, (time.time() - 7200,) * 2)
+def test_a_file_that_is_being_written_is_left_alone_whatever_the_clock_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.replace
+
+    def replace(source: Path, target: Path) -> None:
+        os.utime(source, (time.time() - 7200,) * 2)
+        Store(tmp_path)
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    write_file(tmp_path / "a.npz", b"data")
+    assert (tmp_path / "a.npz").read_bytes() == b"data"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from gqlib.sweeps.store import write_file
+os.replace = lambda *paths: os.kill(os.getpid(), 9)
+write_file(Path(sys.argv[1]), b"half")
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/ns/pid"), reason="looks into /proc")
+def test_what_a_killed_process_leaves_is_removed_by_those_that_know(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a.npz"], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    (mine,) = tmp_path.iterdir()
+    *_, mark, pid, token = mine.name.rsplit("-", 3)
+    others = (
+        f".partial-b-{'0' * 12}-{pid}-{token}",  # of another machine, or of another container
+        f".partial-c-{mark}-{os.getpid()}-{token}",  # of a process that goes on
+        f".partial-d-{mark}-{'9' * 30}-{token}",
+        ".partial-e.npz-1-00",  # of an earlier edition
+    )
+    for name in others:
+        (tmp_path / name).write_bytes(b"half")
     Store(tmp_path)
-    assert os.listdir(tmp_path) == [young.name]
+    assert sorted(os.listdir(tmp_path)) == sorted(others)
+
+
+@pytest.fixture
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between tries, which take no time."""
+    seconds: list[float] = []
+    monkeypatch.setattr("gqlib.sweeps.store.pause", seconds.append, raising=False)
+    return seconds
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, name: str, times: int, number: int) -> None:
+    """Let a function of the system fail a few times."""
+    real, left = getattr(os, name), [times]
+
+    def refuse(*arguments: object, **keywords: object) -> object:
+        if left[0]:
+            left[0] -= 1
+            raise OSError(number, os.strerror(number))
+        return real(*arguments, **keywords)
+
+    monkeypatch.setattr(os, name, refuse)
+
+
+@pytest.mark.parametrize("number", [errno.ESTALE, errno.EBUSY, errno.EIO], ids=os.strerror)
+@pytest.mark.parametrize("name", ["open", "write", "fsync", "replace"])
+def test_a_bad_moment_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: list[float], name: str, number: int
+) -> None:
+    with monkeypatch.context() as patch:
+        refusing(patch, name, 4, number)
+        write_file(tmp_path / "a.npz", b"data")
+    assert waited == sorted(waited)
+    assert len(waited) == 4
+    assert (tmp_path / "a.npz").read_bytes() == b"data"
+    with monkeypatch.context() as patch:
+        refusing(patch, name, 5, number)
+        with pytest.raises(StoreError, match=os.strerror(number)):
+            write_file(tmp_path / "a.npz", b"other")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a.npz": b"data"}
+    assert len(waited) == 8
+
+
+def test_what_does_not_pass_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: list[float]
+) -> None:
+    refusing(monkeypatch, "write", 1, errno.EROFS)
+    with pytest.raises(StoreError, match="Read-only"):
+        write_file(tmp_path / "a.npz", b"data")
+    assert waited == []
+
+
+@pytest.mark.parametrize("before", [None, b"data", b"old"])
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EIO], ids=os.strerror)
+def test_a_rename_whose_reply_was_lost_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: list[float], number: int, before: bytes
+) -> None:
+    """A server renames, its reply is lost, and asked again it has no such file."""
+    path, real = tmp_path / "a.npz", os.replace
+    if before:
+        path.write_bytes(before)
+
+    def replace(source: Path, target: Path) -> None:
+        real(source, target)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "replace", replace)
+    write_file(path, b"data")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a.npz": b"data"}
+    assert waited == []
+
+
+def test_what_cannot_be_read_for_a_moment_is_not_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: list[float]
+) -> None:
+    store = Store(tmp_path)
+    store.put("a", HEADER, ARRAYS)
+    refusing(monkeypatch, "listdir", 1, errno.ESTALE)
+    assert store.names() == ["a"]
+    for look in (store.has, store.get):
+        with monkeypatch.context() as patch:
+            refusing(patch, "stat", 1, errno.ESTALE)
+            assert look("a", HEADER)
+    assert len(waited) == 3
 
 
 def test_a_directory_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:

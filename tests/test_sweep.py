@@ -331,6 +331,7 @@ def test_a_failing_task_is_told_and_does_not_stop_the_others(tmp_path: Path, wor
         ("none", "returned None; expected arrays by name, in a dict"),
         ("list", r"returned \[1, 2\]; expected arrays by name"),
         ("nothing", r"returned \{\}; expected arrays by name"),
+        ("many", r"returned \{.*at most 1000"),
         ("objects", "cannot be stored: arrays has 'values' of dtype object"),
         ("ragged", "cannot be stored: setting an array element with a sequence"),
         ("name", "cannot be stored: arrays has the name 'a/b'"),

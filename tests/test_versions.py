@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    invariant,
     rule,
     run_state_machine_as_test,
 )
@@ -24,8 +26,9 @@ from strategies import few
 from gqlib.sweeps.names import SweepError
 from gqlib.sweeps.own import own_study
 from gqlib.sweeps.results import collect
-from gqlib.sweeps.store import Store
+from gqlib.sweeps.store import Store, StoreError
 from gqlib.sweeps.sweep import run_sweep
+from gqlib.sweeps.versions import version_of
 
 SUBJECT = """
 import own_helper
@@ -134,19 +137,23 @@ class Editing(RuleBasedStateMachine):
         self.store = self.files.folder / "store"
         self.study: Any = None
         self.made: Any = None
-        self.walk = self.files.subject.walk
-        self.make()
+        self.answer()
 
     def teardown(self) -> None:
         self.context.__exit__(None, None, None)
 
-    @rule(what=st.sampled_from(sorted(FIRST)), value=st.integers(1, 3))
-    def edit(self, what: str, value: int) -> None:
+    @rule(what=st.sampled_from(sorted(FIRST)), value=st.integers(1, 3), then=st.booleans())
+    def edit(self, what: str, value: int, then: bool) -> None:
         self.files.edit(what, value)
+        if then:
+            self.answer()
 
-    @rule(helper=st.booleans())
-    def reload(self, helper: bool) -> None:
-        self.files.reload(helper)
+    @rule(which=st.sampled_from([[True], [False], [True, False]]), then=st.booleans())
+    def reload(self, which: list[bool], then: bool) -> None:
+        for helper in which:
+            self.files.reload(helper)
+        if then:
+            self.answer()
 
     @rule()
     def take(self) -> None:
@@ -181,11 +188,11 @@ class Editing(RuleBasedStateMachine):
             data[place % len(data)] ^= 1
             path.write_bytes(data)
 
-    @rule()
+    @invariant()
     def collect(self) -> None:
         try:
             found = collect(self.study, Store(self.store))["x"].values
-        except (SweepError, ValueError):
+        except (SweepError, StoreError, ValueError):
             return
         assert found.tolist() == [[self.files.expected(a)] * 2 for a in POINTS]
 
@@ -207,7 +214,7 @@ class Editing(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(40, 12), pytest.param(600, 40, marks=pytest.mark.thorough)]
+    ("examples", "steps"), [(60, 15), pytest.param(600, 40, marks=pytest.mark.thorough)]
 )
 def test_no_number_is_of_other_code_than_is_loaded(examples: int, steps: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -215,3 +222,153 @@ def test_no_number_is_of_other_code_than_is_loaded(examples: int, steps: int) ->
         run_state_machine_as_test(
             Editing, settings=settings(few(examples), stateful_step_count=steps)
         )
+
+
+def cell(*texts: str) -> dict[str, Any]:
+    """What a notebook has after these cells."""
+    names: dict[str, Any] = {"__name__": "cell", "np": np}
+    for text in texts:
+        exec(compile(text, "<cell>", "exec", dont_inherit=True), names)
+    return names
+
+
+IN_A_CELL = {
+    "code": "def f(rng): return 3 + {v}",
+    "inner code": "def f(rng): return [x + {v} for x in (lambda: [1])()]",
+    "constant": "K = {v}\ndef f(rng): return K",
+    "long number": "K = 10**5000 + {v}\ndef f(rng): return K",
+    "default": "def f(rng, k=3.{v}): return k",
+    "keyword": "def f(rng, *, k=b'{v}'): return k",
+    "helper's helper": "def h(): return {v}\ndef g(): return h()\ndef f(rng): return g()",
+    "recursion": "def g(n): return f(n) + {v}\ndef f(rng): return g(rng)",
+    "closure": "def made(k):\n  return lambda rng: k\nf = made({v})",
+    "attribute of a function": "def f(rng): return f.k\nf.k = {v}",
+    "wrapped": "import functools\ndef add(k):\n  def deco(g):\n    @functools.wraps(g)\n    def inner(*a):"
+    " return g(*a) + k\n    return inner\n  return deco\n@add({v})\ndef f(rng): return 1",
+    "kept": "import functools\n@functools.lru_cache\ndef g(): return {v}\ndef f(rng): return g()",
+    "context": "import contextlib\n@contextlib.contextmanager\ndef g(): yield {v}\ndef f(rng):\n  with g() as k: return k",
+    "partial": "import functools\ng = functools.partial(max, {v})\ndef f(rng): return g(0)",
+    "function in a table": "T = dict(a=lambda: {v})\ndef f(rng, m): return T[m]()",
+    "list": "K = [[1, {v}]]\nK.append(K)\ndef f(rng): return K",
+    "set": "K = {{1, 'a', ({v},)}}\ndef f(rng): return K",
+    "order": "K = dict(sorted(dict(a=1, b=2).items(), reverse={v} > 1))\ndef f(rng): return list(K)",
+    "array": "K = np.arange(3) * {v}\ndef f(rng): return K",
+    "shape": "K = np.zeros(({v}, 2 // {v}))\ndef f(rng): return K",
+    "objects": "K = np.array([{v}, None])\ndef f(rng): return K",
+    "scalar": "K = np.float32({v})\ndef f(rng): return K",
+    "minus zero": "K = 0.0 if {v} > 1 else -0.0\ndef f(rng): return K",
+    "kind of number": "K = 1 if {v} > 1 else True\ndef f(rng): return K",
+    "ufunc": "K = (np.add, np.multiply)[{v} - 1]\ndef f(rng): return K(1, 2)",
+    "builtin": "K = (min, max)[{v} - 1]\ndef f(rng): return K(1, 2)",
+    "method": "class A:\n  def k(self): return {v}\ndef f(rng): return A().k()",
+    "inherited": "class B:\n  k = {v}\nclass A(B): pass\ndef f(rng): return A.k",
+    "static": "class A:\n  @staticmethod\n  def k(): return {v}\ndef f(rng): return A.k()",
+    "property": "class A:\n  @property\n  def k(self): return {v}\na = A()\ndef f(rng): return a.k",
+    "slot": "class A:\n  __slots__ = ('k',)\na = A()\na.k = {v}\ndef f(rng): return a.k",
+    "dataclass": "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass A:\n  k: int = {v}"
+    "\ndef f(rng): return A().k",
+    "field": "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass A:\n  k: int\na = A({v})"
+    "\ndef f(rng): return a.k",
+    "made class": "from dataclasses import make_dataclass\nA = make_dataclass('A', ['ab'[{v} - 1]])"
+    "\ndef f(rng): return A(1)",
+    "enum": "import enum\nclass E(enum.Enum):\n  A = {v}\ndef f(rng): return E.A.value",
+    "tuple with names": "from typing import NamedTuple\nclass A(NamedTuple):\n  k: int\na = A({v})\ndef f(rng): return a",
+    "bound": "class A:\n  def __init__(self, k): self.k = k\n  def __call__(self): return self.k\ng = A({v}).__call__"
+    "\ndef f(rng): return g()",
+    "compiled": "from numba import njit\n@njit\ndef g(): return {v}\n@njit\ndef h(): return g()\ndef f(rng): return h()",
+    "compiler's option": "from numba import njit\n@njit(fastmath={v} > 1)\ndef g(x): return x\ndef f(rng): return g(1.0)",
+    "vectorized": "from numba import vectorize\n@vectorize\ndef g(x): return x + {v}\ndef f(rng): return g(1.0)",
+}  # fmt: skip
+ELSEWHERE = {
+    "attribute": "import own_part\ndef f(rng): return own_part.g()",
+    "name": "from own_part import g\ndef f(rng): return g()",
+    "inside": "def f(rng):\n  import own_part as part\n  return part.g()",
+    "name inside": "def f(rng):\n  from own_part import g\n  return g()",
+    "by text": "import own_part\ndef f(rng, name='g'): return getattr(own_part, name)()",
+    "handed on": "import own_part\ndef pick(m): return m.g\ndef f(rng): return pick(own_part)()",
+    "in a package": "import own_package.inner\ndef f(rng): return own_package.inner.g()",
+    "inside a package": "def f(rng):\n  from own_package import inner\n  return inner.g()",
+    "on demand": "import own_lazy\ndef f(rng): return own_lazy.g()",
+}
+
+
+@pytest.mark.parametrize("name", IN_A_CELL)
+def test_what_a_cell_says_is_in_the_version(name: str) -> None:
+    """Three notebooks with the values 1, 2 and 1: the first and the last have the same version."""
+    found = [version_of(cell(IN_A_CELL[name].format(v=v))["f"], "f") for v in (1, 2, 1)]
+    assert found[0] == found[2] != found[1]
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_what_a_module_says_is_in_the_version(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "own_package").mkdir()
+    (tmp_path / "own_package" / "__init__.py").touch()
+    (tmp_path / "own_lazy.py").write_text(
+        "def __getattr__(name):\n  import own_part\n  return own_part.g\n"
+    )
+    found = []
+    for v in (1, 2, 1):
+        for path in ("own_part.py", "own_package/inner.py"):
+            (tmp_path / path).write_text(f"K = {v}\ndef g(): return K\n")
+        for module in ("own_part", "own_package", "own_package.inner", "own_lazy"):
+            sys.modules.pop(module, None)
+        importlib.invalidate_caches()
+        found.append(version_of(cell(ELSEWHERE[name])["f"]))
+    assert found[0] == found[2] != found[1]
+
+
+def test_what_a_function_does_not_use_is_not_in_its_version() -> None:
+    text = "def f(rng): return g(rng.plot)\ndef g(x): return x"
+    plain = version_of(cell(text)["f"])
+    others = ["plot = open", "class A: pass", "# a comment", "result = np.zeros(3)"]
+    assert version_of(cell(*others, "\n\n" + text)["f"]) == plain
+    found = cell("from scipy.stats import norm", "def f(rng): return norm.ppf(0.5)")
+    assert found["f"](0) == 0.0
+    first = version_of(found["f"])
+    found["norm"].random_state = 3  # an installed module's own is known by its name
+    assert version_of(found["f"]) == first
+
+
+def test_a_property_that_was_computed_is_no_change() -> None:
+    names = cell(
+        "import functools",
+        "class A:\n  @functools.cached_property\n  def k(self): return 3",
+        "a = A()\ndef f(rng): return a.k",
+    )
+    before = version_of(names["f"])
+    assert names["f"](0) == 3
+    assert version_of(names["f"]) == before
+    names["a"].other = 3
+    assert version_of(names["f"]) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import threading\nL = threading.Lock()\ndef f(rng): return L", "L, which f uses, is <unlocked"),
+        ("def f(rng): return eval('1')", "eval, which f uses, is eval"),
+        ("def f(rng): return globals()['x']", "globals, which f uses, is globals"),
+        ("import importlib\ndef f(rng): return importlib.import_module('x')", "is import_module"),
+        ("K = (i for i in 'ab')\ndef g(): return K\ndef f(rng): return g()", "K, which g, which f uses, uses, is"),
+        ("f = max", "f has no code in Python"),
+    ],
+)  # fmt: skip
+def test_what_no_version_can_be_made_of_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"no version can be made: .*{message}"):
+        version_of(cell(text)["f"], "f")
+
+
+def test_what_numba_froze_is_refused_once_it_changed() -> None:
+    names = cell(
+        "from numba import njit\nK = 1\n@njit\ndef g(): return K", "def f(rng): return g()"
+    )
+    version_of(names["f"])
+    assert names["f"](0) == 1
+    names["K"] = 2
+    assert names["f"](0) == 1  # the compiled code has the old one
+    with pytest.raises(ValueError, match="g, which f uses, was compiled before"):
+        version_of(names["f"])

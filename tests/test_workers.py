@@ -8,13 +8,18 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import joblib
 import pytest
+from joblib.externals.loky.backend.process import LokyProcess
 from joblib.externals.loky.process_executor import BrokenProcessPool
+from sweep_tasks import experiment
 
 from gqlib.sweeps import workers
+from gqlib.sweeps.store import Store
+from gqlib.sweeps.sweep import run_sweep
 from gqlib.sweeps.workers import Failure, computed
 
 DIED = Failure("its worker process died (killed, or out of memory)", "")
@@ -127,7 +132,7 @@ def test_tasks_are_handed_over_one_at_a_time_with_the_parent_to_follow(
     monkeypatch.setattr(joblib, "parallel_config", config)
     assert list(computed([Works(1), Works(2)], 3, None)) == [(0, {"x": 1}), (1, {"x": 2})]
     own = {"initializer": workers._follow, "initargs": (os.getpid(),)}
-    assert told == [{"n_jobs": 3, "batch_size": 1, "return_as": "generator_unordered", **own}]
+    assert told == [{"n_jobs": 2, "batch_size": 1, "return_as": "generator_unordered", **own}]
     handed: list[int] = []
     outcomes = workers._handed_over({4: Works(1), 7: Works(2)}, 3, handed)
     assert [(outcome, list(handed)) for outcome in outcomes] == [
@@ -157,7 +162,7 @@ def test_tasks_whose_pool_broke_are_tried_alone_and_the_others_go_on(
     tasks: list[Any] = ["good", "deadly", "good", "bystander", "good"]
     outcomes = list(workers._by_processes(tasks, 2))
     assert outcomes == [(0, {"x": 0}), (1, DIED), (2, {"x": 2}), (3, {"x": 3}), (4, {"x": 4})]
-    assert pools == [([0, 1, 2, 3, 4], 2), ([1], 2), ([2], 2), ([3, 4], 2), ([3], 2), ([4], 2)]
+    assert pools == [([0, 1, 2, 3, 4], 2), ([1], 1), ([2], 1), ([3, 4], 2), ([3], 1), ([4], 1)]
 
 
 def test_processes_or_a_cluster_get_all_that_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,10 +177,27 @@ def test_processes_or_a_cluster_get_all_that_they_need(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(workers, "_by_processes", by("processes"))
     monkeypatch.setattr(workers, "_by_cluster", by("cluster"))
-    tasks = [Works(1)]
-    assert list(computed(tasks, 2, None)) == [(0, {"x": "processes"})]
-    assert list(computed(tasks, 1, "tcp://a")) == [(0, {"x": "cluster"})]
-    assert seen == [("processes", tasks, 2), ("cluster", tasks, 1, "tcp://a")]
+    tasks = [Works(1), Works(2)]
+    assert list(computed(tasks, 1000, None)) == [(0, {"x": "processes"})]
+    assert list(computed(tasks, 1000, "local")) == [(0, {"x": "cluster"})]
+    assert seen == [("processes", tasks, 2), ("cluster", tasks, 2, "local")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2])
+def test_no_more_processes_are_started_than_there_are_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Of a thousand; and one task has a process of its own, which it may end."""
+    joblib.externals.loky.get_reusable_executor().shutdown()  # that of another test
+    started: list[int] = []
+    start = LokyProcess.start
+    monkeypatch.setattr(LokyProcess, "start", lambda process: (started.append(0), start(process)))
+    log = tmp_path / "log"
+    sweep = experiment(settings=1, runs=count, runs_per_task=1, log=str(log))
+    assert run_sweep(sweep, Store(tmp_path / "store"), workers=10).computed == count
+    assert len(started) <= count
+    assert str(os.getpid()) not in {line.split()[0] for line in log.read_text().splitlines()}
 
 
 def test_results_that_nobody_waits_for_are_closed_without_a_word() -> None:

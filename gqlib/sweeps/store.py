@@ -32,6 +32,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar
 
@@ -73,8 +74,7 @@ _EPOCH = (
 _REGULAR_FILE = 0o100644 << 16  # "-rw-r--r--" as Unix zip attributes
 _UNIX = 3  # zip's number for the system that wrote the member
 _PARTIAL = ".partial-"
-# Writing takes milliseconds: a temporary file this old (in seconds) belongs to a process that was killed.
-_STALE_AFTER = 3600.0
+_WRITER = re.compile(rf"{re.escape(_PARTIAL)}.+-([0-9a-f]{{12}})-([0-9]{{1,9}})-[0-9a-f]+")
 _MEMBER = re.compile(
     rf"{re.escape(_HEADER)}|[^/\\\0:]+\.npy"
 )  # no way out of a directory it might be unpacked to
@@ -101,6 +101,10 @@ LONGEST_EMPTY = (
 _UNREADABLE = (
     ValueError, TypeError, OverflowError, RecursionError, SyntaxError, MemoryError, tokenize.TokenError
 )  # fmt: skip
+# What passes on a disk, or on one across a network; seconds until the next of five tries; and what waits.
+_PASSING = {errno.EIO, errno.EBUSY, errno.ESTALE, errno.EAGAIN, errno.ETIMEDOUT}
+PAUSES = (0.1, 0.5, 2.0, 5.0)
+pause = time.sleep
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -113,6 +117,10 @@ class StoreError(Exception):
     Traceback (most recent call last):
     gqlib.sweeps.store.StoreError: cannot make the directory ...
     """
+
+
+class BadMoment(StoreError):
+    """The disk refused something again and again that may go well later."""
 
 
 class DamagedFile(StoreError):
@@ -442,7 +450,7 @@ def write_file(path: Path, data: bytes) -> None:
     ------
     StoreError
         If the disk is full or refuses for another reason; the temporary file is then removed, and whatever was
-        at `path` before is still there.
+        at `path` before is still there. What may pass is tried five times before.
 
     Examples
     --------
@@ -456,24 +464,73 @@ def write_file(path: Path, data: bytes) -> None:
     check.instance("data", data, bytes)
     if not path.name:
         raise ValueError(f"path is {str(path)!r}; it should name a file")
-    partial = path.with_name(f"{_PARTIAL}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        if (path.is_char_device() or path.is_block_device()) and not path.is_symlink():
-            raise StoreError(
-                f"cannot write {path}: it is a device"
-            )  # which the rename would put an end to
-        with _removed_on_failure(partial):
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-            with open(descriptor, "wb", buffering=0) as file:
-                remaining = memoryview(data)
-                while remaining:
-                    remaining = remaining[os.write(file.fileno(), remaining) :]
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        _flush_directory(path.parent)
+        _tried(lambda: _put(path, data))
     except OSError as error:
+        kind = BadMoment if error.errno in _PASSING else StoreError
         reason = "the disk is full" if error.errno in _FULL else error.strerror
-        raise StoreError(f"cannot write {path}: {reason}") from error
+        raise kind(f"cannot write {path}: {reason}") from error
+
+
+def _put(path: Path, data: bytes) -> None:
+    if (path.is_char_device() or path.is_block_device()) and not path.is_symlink():
+        raise StoreError(
+            f"cannot write {path}: it is a device"
+        )  # which the rename would put an end to
+    writer = f"{_here()}-{os.getpid()}-{secrets.token_hex(4)}"
+    partial = path.with_name(f"{_PARTIAL}{path.name}-{writer}")
+    with _removed_on_failure(partial):
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with open(descriptor, "wb", buffering=0) as file:
+            remaining = memoryview(data)
+            while remaining:
+                remaining = remaining[os.write(file.fileno(), remaining) :]
+            os.fsync(file.fileno())
+        try:
+            os.replace(partial, path)
+        except OSError:
+            if not path.is_file() or path.read_bytes() != data:
+                raise
+            partial.unlink(missing_ok=True)  # it was renamed, and the reply was lost
+    _flush_directory(path.parent)
+
+
+def _tried(act: Callable[[], Found]) -> Found:
+    """What `act` returns; where a disk or a network has a bad moment, it is called again after a while."""
+    for seconds in PAUSES:
+        try:
+            return act()
+        except OSError as error:
+            if error.errno not in _PASSING:
+                raise
+        pause(seconds)
+    return act()
+
+
+@cache
+def _here() -> str:
+    """A mark of the processes that this one sees: those of a machine since it was started, or of a container."""
+    try:
+        seen = Path("/proc/sys/kernel/random/boot_id").read_text() + os.readlink(
+            "/proc/self/ns/pid"
+        )
+    except OSError:
+        return ""
+    return hashlib.sha256(seen.encode()).hexdigest()[:12]
+
+
+def _is_left_behind(partial: Path) -> bool:
+    """Whether the writer of a temporary file is known to have ended; clocks differ, and other machines are not seen."""
+    writer = _WRITER.fullmatch(partial.name)
+    if not writer or writer[1] != _here():
+        return False
+    try:
+        os.kill(int(writer[2]), 0)  # no signal, but a look
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 @contextlib.contextmanager
@@ -540,7 +597,7 @@ def _looked_into(path: Path, look: Callable[[BinaryIO], Found]) -> Found:
             return look(file)
 
     try:
-        return once()
+        return _tried(once)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -555,8 +612,8 @@ class Store:
     Parameters
     ----------
     directory : path
-        Created if it does not exist. Temporary files that killed processes left behind more than an hour ago
-        are removed.
+        Created if it does not exist. Temporary files of processes of this machine that were killed since it was started
+        are removed; those of other machines may be in use, and stay.
 
     Examples
     --------
@@ -573,16 +630,14 @@ class Store:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = check.path("directory", directory)
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            _tried(lambda: self.directory.mkdir(parents=True, exist_ok=True))
         except OSError as error:
             raise StoreError(
                 f"cannot make the directory {self.directory}: {error.strerror}"
             ) from error
-        now = time.time()
-        for partial in self.directory.glob(f"{_PARTIAL}*"):
+        for partial in filter(_is_left_behind, self.directory.glob(f"{_PARTIAL}*")):
             with contextlib.suppress(OSError):  # another process may remove it at the same time
-                if now - partial.stat().st_mtime > _STALE_AFTER:
-                    partial.unlink()
+                partial.unlink()
 
     def path(self, name: str) -> Path:
         """Return where the archive called `name` is or would be."""
@@ -595,7 +650,7 @@ class Store:
         try:
             return [
                 name.removesuffix(".npz")
-                for name in os.listdir(self.directory)
+                for name in _tried(lambda: os.listdir(self.directory))
                 if name.endswith(".npz")
             ]
         except OSError as error:

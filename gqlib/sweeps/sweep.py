@@ -37,10 +37,13 @@ from gqlib.sweeps.names import SweepError, former, look_up
 from gqlib.sweeps.progress import estimating, showing
 from gqlib.sweeps.setting import Setting, plain
 from gqlib.sweeps.store import (
+    MOST_ARRAYS,
     Arrays,
+    BadMoment,
     DamagedFile,
     Header,
     Store,
+    StoreError,
     canonical_json,
     check_storable,
     write_file,
@@ -157,10 +160,9 @@ class Task:
                 for run in range(self.first_run, self.first_run + self.runs)
             ]
             return joined(alone)
-        if not isinstance(result, Mapping) or not result:
-            raise SweepError(
-                f"{self.function} returned {check.brief(result)}; expected arrays by name, in a dict"
-            )
+        if not isinstance(result, Mapping) or not 1 <= len(result) <= MOST_ARRAYS:
+            expected = f"expected arrays by name, in a dict, at most {MOST_ARRAYS}"
+            raise SweepError(f"{self.function} returned {check.brief(result)}; {expected}")
         arrays = {name: _array_of(self.function, name, value) for name, value in result.items()}
         for name, array in arrays.items():
             if array.ndim == 0 or len(array) != self.runs:
@@ -457,8 +459,9 @@ def run_sweep(
 ) -> Progress:
     """Compute the runs of `experiment` that are not in `store`; each task is safely on disk as soon as it is done.
 
-    A task that raises does not stop the others: at the end a SweepError lists what failed, with setting and runs, and
-    says where the tracebacks are. The same call tries the failed ones again.
+    A task that raises does not stop the others, nor does one whose result cannot be stored because a disk or network has
+    a bad moment (it is tried five times): at the end a SweepError lists what failed, with setting and runs, and says where
+    the tracebacks are. The same call tries the failed ones again.
 
     Parameters
     ----------
@@ -467,7 +470,8 @@ def run_sweep(
     store : Store
         Where finished tasks are. Files that are damaged or foreign are named in a warning and replaced.
     workers : int
-        Number of processes on this machine; 1 computes in this process.
+        Number of processes on this machine, of which no more are started than there are tasks; 1 computes in this
+        process.
     dask : str, distributed.Client or cluster object, optional
         Compute on a Dask cluster instead, whose workers need gqlib: the address of its scheduler,
         ``"tcp://host:port"``, a client, or a cluster such as ``dask_jobqueue.SLURMCluster``; all but the address stay
@@ -521,7 +525,12 @@ def run_sweep(
             if isinstance(outcome, Failure):
                 failed[index] = outcome
                 continue
-            store.put(missing[index].name, missing[index].header, outcome)
+            try:
+                store.put(missing[index].name, missing[index].header, outcome)
+            except BadMoment as error:
+                logger.warning("%s; the sweep goes on", error)
+                failed[index] = Failure(str(error), "It was computed, and could not be stored.")
+                continue
             advance(missing[index].runs)
             estimate()
     _tell(failed, missing, store, experiment.settings)
@@ -569,13 +578,17 @@ def _tell(
     report = store.directory / "failures.txt"
     texts = [f"{_which([tried[index]])} of {tried[index].setting}:\n{failure.error}\n{failure.traceback}"
              for index, failure in sorted(failed.items())]  # fmt: skip
-    write_file(report, "\n".join(texts).encode(errors="backslashreplace"))
+    where = f"Tracebacks are in {report}"
+    try:
+        write_file(report, "\n".join(texts).encode(errors="backslashreplace"))
+    except StoreError as error:
+        where = str(error)
     shown = "; ".join(places) + (
         f"; and {len(alike) - MOST_SHOWN} more" if len(alike) > MOST_SHOWN else ""
     )
     raise SweepError(
         f"{len(failed)} of {len(tried)} tasks failed, the others are stored: {shown}. "
-        f"Tracebacks are in {report}; the same sweep tries them again"
+        f"{where}; the same sweep tries them again"
     )
 
 

@@ -305,7 +305,7 @@ class _Reach:
                 for name in state
                 if isinstance(getattr(type(value), name, None), cached_property)
             }
-            state = {name: one for name, one in state.items() if name not in kept}
+            state = {name: one for name, one in state.items() if name not in kept} or None
         return call, arguments, state, list(items or ()), list(pairs or ())
 
     def _frozen(self, compiled: Any, where: str) -> None:

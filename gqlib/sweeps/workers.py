@@ -93,6 +93,7 @@ def computed(tasks: Sequence[Work], workers: int, dask: Any) -> Outcomes:
         for index, task in enumerate(tasks):
             yield _outcome(index, task, (Exception, SystemExit))  # Ctrl-C is for this process
         return
+    workers = min(workers, len(tasks))
     results = _by_processes(tasks, workers) if dask is None else _by_cluster(tasks, workers, dask)
     with contextlib.closing(results):
         yield from results
@@ -108,7 +109,8 @@ def _by_processes(tasks: Sequence[Work], workers: int) -> Outcomes:
         while waiting:
             handed: list[int] = []
             try:
-                with contextlib.closing(_handed_over(waiting, workers, handed)) as outcomes:
+                count = min(workers, len(waiting))
+                with contextlib.closing(_handed_over(waiting, count, handed)) as outcomes:
                     for index, outcome in outcomes:
                         del waiting[index]
                         yield index, outcome
@@ -117,7 +119,7 @@ def _by_processes(tasks: Sequence[Work], workers: int) -> Outcomes:
                 for index in [index for index in handed if index in waiting]:
                     alone = {index: waiting.pop(index)}
                     try:
-                        yield from _handed_over(alone, workers, [])
+                        yield from _handed_over(alone, 1, [])
                     except BrokenProcessPool:
                         yield index, Failure(_DIED, "")
 
@@ -125,6 +127,23 @@ def _by_processes(tasks: Sequence[Work], workers: int) -> Outcomes:
 def _handed_over(tasks: Mapping[int, Work], workers: int, handed: list[int]) -> Outcomes:
     """Results of a pool of processes as they are ready; `handed` gets the numbers of the tasks that it has got."""
     import joblib
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    # What the processes do first. Those of an earlier version of a user's code have that code loaded, and are not used.
+    versions = sorted({task.version for task in tasks.values() if hasattr(task, "version")})
+    own = {"initializer": _follow, "initargs": (os.getpid(), *versions)}
+    if workers == 1:  # joblib would compute in this process, which a task may end
+        pool = ProcessPoolExecutor(1, **own)
+        try:
+            for index, task in list(tasks.items()):
+                handed.append(index)
+                with _interrupts_held():
+                    future = pool.submit(_outcome_elsewhere, index, task, os.getpid())
+                yield future.result()
+            pool.shutdown()
+        finally:
+            pool.shutdown(kill_workers=True)
+        return
 
     def calls() -> Iterator[Any]:
         for index, task in list(tasks.items()):
@@ -132,15 +151,12 @@ def _handed_over(tasks: Mapping[int, Work], workers: int, handed: list[int]) -> 
             yield joblib.delayed(_outcome_elsewhere)(index, task, os.getpid())
 
     # One task per batch: a finished task is handed over, and stored, before the next one starts.
-    # What the processes do first. Those of an earlier version of a user's code have that code loaded, and are not used.
-    versions = sorted({task.version for task in tasks.values() if hasattr(task, "version")})
-    own = {"initializer": _follow, "initargs": (os.getpid(), *versions)}
     parallel = joblib.Parallel(n_jobs=workers, batch_size=1, return_as="generator_unordered", **own)
     with contextlib.ExitStack() as opened:
         with _interrupts_held():
             outcomes = parallel(calls())
             opened.enter_context(_closing_quietly(outcomes))
-        for index, outcome in outcomes:  # noqa: UP028 ("yield from" would close them without the silence)
+        for index, outcome in outcomes:  # "yield from" would close them without the silence
             yield index, outcome
 
 
