@@ -22,9 +22,9 @@ from gqlib.engine import (
 )
 from gqlib.engine import runs as runs_module
 from gqlib.engine.coders import CarTable
-from gqlib.engine.learners import LEARNERS, Change
 from gqlib.fast._jit import COMPILED
 from gqlib.fast._sound import finite
+from gqlib.learners.texts import LEARNERS, Change
 from gqlib.seeds import START, words
 from gqlib.sweeps.results import collect
 from gqlib.sweeps.store import Store

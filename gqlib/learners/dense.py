@@ -1,4 +1,4 @@
-r"""The dense carrier: what a learner says (`gqlib.engine.learners`), carried out on whole vectors, as the paper writes it.
+r"""The dense carrier: what a learner says (`gqlib.learners.texts`), carried out on whole vectors, as the paper writes it.
 
     e ← decay·e + gain·φ
     θ ← θ + trace·e + here·φ + chosen·φ' + expected·φ̄'
@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gqlib._validate import Array
-from gqlib.engine._records import Before, Rates, Seen
-from gqlib.engine.learners import Learner
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import njit
 from gqlib.fast._kept import keep
+from gqlib.learners._records import Before, Rates, Seen
+from gqlib.learners.texts import Learner
 
 __all__ = ["Ratios", "Weights", "begin", "loop_of", "plain", "rates", "step"]
 
@@ -43,12 +43,15 @@ class Ratios(NamedTuple):
     pi_next: float = 1.0
 
 
+BARE = Ratios()
+
+
 class Weights(NamedTuple):
     """θ, ω, the trace e, what the learner remembers within an episode, and what θ still has to gain.
 
     Examples
     --------
-    >>> from gqlib.engine.learners import LEARNERS
+    >>> from gqlib.learners.texts import LEARNERS
     >>> begin(LEARNERS["gq"], [1.0, 2.0], rates(lam=0.5)).omega.tolist()
     [0.0, 0.0]
     """
@@ -61,7 +64,12 @@ class Weights(NamedTuple):
 
 
 def rates(
-    *, lam: float = 0.0, gamma: float = 1.0, alpha: float = 0.0, beta: float = 0.0, kappa: float = 0.0
+    *,
+    lam: float = 0.0,
+    gamma: float = 1.0,
+    alpha: float = 0.0,
+    beta: float = 0.0,
+    kappa: float = 0.0,
 ) -> Rates:
     """The numbers of a learner off a control task, where expected features are given as they are.
 
@@ -80,7 +88,7 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> from gqlib.engine.learners import LEARNERS
+    >>> from gqlib.learners.texts import LEARNERS
     >>> plain(LEARNERS["gq"].before)((0.0,), Before(0.0, 2.0, 0.0, 1.0, 1.0, 1.0), rates(lam=0.5))
     (0.5, 1.0, 1.0, -2.0)
     """
@@ -91,9 +99,7 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
         if hasattr(text.__globals__.get(name), "py_func")
     }
     around = text.__globals__ | called
-    return FunctionType(
-        text.__code__, around, text.__name__, text.__defaults__, text.__closure__
-    )
+    return FunctionType(text.__code__, around, text.__name__, text.__defaults__, text.__closure__)
 
 
 def begin(learner: Learner, theta: Any, numbers: Rates) -> Weights:
@@ -113,7 +119,7 @@ def step(
     numbers: Rates,
     *,
     sigma: float = 0.0,
-    ratios: Ratios = Ratios(),
+    ratios: Ratios = BARE,
 ) -> tuple[Weights, float]:
     """One step on vectors, which are not inspected; where an episode ends, those of the next pair are zero.
 
@@ -123,7 +129,7 @@ def step(
 
     Examples
     --------
-    >>> from gqlib.engine.learners import LEARNERS
+    >>> from gqlib.learners.texts import LEARNERS
     >>> one, learner, numbers = np.ones(1), LEARNERS["gq"], rates(alpha=0.1, beta=0.1)
     >>> weights = begin(learner, one, numbers)._replace(omega=one)
     >>> weights, delta = step(learner, weights, one, 1.0, 2.0 * one, 2.0 * one, numbers, sigma=0.5)
