@@ -627,9 +627,7 @@ def _reference_run(
         if setting.sigma_drawn == "episode":
             z = float(normal(sigmas))
         sigma = schedule.at(mean, z)
-        weights = dense.begin(learner, weights.theta, rates)._replace(
-            omega=weights.omega, due=weights.due
-        )
+        weights = dense.again(learner, weights, rates)
         state = environment.start(data, starts)
         if not finite(_seen(environment, state)):
             return steps, returns, (NO_STATE, episode, 0), weights.theta, weights.omega

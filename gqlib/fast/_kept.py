@@ -147,7 +147,10 @@ def keep(kernel: Any) -> Any:
             def load_overload(self, *asked: Any) -> Any:
                 try:
                     return super().load_overload(*asked)
-                except (AttributeError, ImportError):  # what is on disk names things that have moved
+                except (
+                    AttributeError,
+                    ImportError,
+                ):  # what is on disk names things that have moved
                     self.flush()
                     return None
 

@@ -25,7 +25,7 @@ from gqlib.fast._kept import keep
 from gqlib.learners._records import Before, Rates, Seen
 from gqlib.learners.texts import Learner
 
-__all__ = ["Ratios", "Weights", "begin", "loop_of", "plain", "rates", "step"]
+__all__ = ["Ratios", "Weights", "again", "begin", "loop_of", "plain", "rates", "step"]
 
 
 class Ratios(NamedTuple):
@@ -107,6 +107,19 @@ def begin(learner: Learner, theta: Any, numbers: Rates) -> Weights:
     start = np.array(theta, dtype=float)
     none = np.zeros_like(start)
     return Weights(start, none, none, plain(learner.begin)(numbers), none)
+
+
+def again(learner: Learner, weights: Weights, numbers: Rates) -> Weights:
+    """The weights when the next episode begins: what was remembered within the last is forgotten, what is due is not.
+
+    Examples
+    --------
+    >>> from gqlib.learners.texts import LEARNERS
+    >>> ended = begin(LEARNERS["gq"], [1.0], rates())._replace(omega=np.ones(1), trace=np.ones(1))
+    >>> again(LEARNERS["gq"], ended, rates())[:3]
+    (array([1.]), array([1.]), array([0.]))
+    """
+    return begin(learner, weights.theta, numbers)._replace(omega=weights.omega, due=weights.due)
 
 
 def step(
