@@ -467,7 +467,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
         **{"actions": 2, "data": (), "max_steps": 5, "name": "pole"},
     },
     "learners.texts.Learner": {
-        part: lambda part=part: getattr(engine("learners").LEARNERS["gq"], part)
+        part: lambda part=part: getattr(importlib.import_module("gqlib.learners.texts").LEARNERS["gq"], part)
         for part in ("begin", "before", "after")
     },
     "engine.environments.chain": {"name": "walk"},

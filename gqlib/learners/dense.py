@@ -25,7 +25,7 @@ from gqlib.fast._kept import keep
 from gqlib.learners._records import Before, Rates, Seen
 from gqlib.learners.texts import Learner
 
-__all__ = ["Ratios", "Weights", "again", "begin", "loop_of", "plain", "rates", "step"]
+__all__: list[str] = []  # arguments are checked by the steps and runs that stand on it
 
 
 class Ratios(NamedTuple):
@@ -59,8 +59,8 @@ class Weights(NamedTuple):
     theta: Array
     omega: Array
     trace: Array
-    memory: Any
-    due: Array
+    memory: Any = (0.0,)
+    due: Array | float = 0.0
 
 
 def rates(
