@@ -183,8 +183,8 @@ def step(
 def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
     """The compiled learner on T steps: weights before the first and after every `every`, and the step of divergence.
 
-    The loop takes φ, φ', φ̄' (T, d), R, σ, ρ, ρ', π, π' and whether an episode ends (T,), θ_0, `Rates`, `every` and the
-    bound beyond which a weight has diverged; the step is −1 where none has, and rows after it are NaN.
+    The loop takes φ, φ', φ̄' (T, d), a tuple of R, σ, ρ, π, ρ' and π' (T,), whether an episode ends (T,), θ_0, `Rates`,
+    `every` and the bound beyond which a weight has diverged; the step is −1 where none has, and rows after it are NaN.
     """
     begins, before, after = learner.begin, learner.before, learner.after
     gradient, here, late = learner.gradient, learner.here, learner.late
@@ -193,7 +193,7 @@ def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
     def run(
         phis: Any, nexts: Any, expecteds: Any, numbers: Any, ends: Any, theta0: Any, rates: Any, every: Any, bound: Any
     ) -> Any:  # fmt: skip
-        rewards, sigmas, rhos, rho_nexts, pis, pi_nexts = numbers
+        rewards, sigmas, rhos, pis, rho_nexts, pi_nexts = numbers
         steps, size = phis.shape
         kept = np.full((steps // every + 1, size), np.nan)
         theta, omega, trace, due = theta0.copy(), np.zeros(size), np.zeros(size), np.zeros(size)

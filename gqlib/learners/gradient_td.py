@@ -17,8 +17,6 @@ a result.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -31,12 +29,23 @@ __all__ = ["gtd2_step", "maei_gq_step", "tdc_step"]
 
 
 def _step(
-    name: str, theta: Array, omega: Array, trace: Array, *seen: Any, rho: float, **numbers: float
+    name: str,
+    weights: dense.Weights,
+    seen: tuple[Array, float, Array],
+    rho: float,
+    **numbers: float,
 ) -> tuple[Array, Array, Array, float]:
     """A step of the text of that name, refused where it overflows."""
-    learner, weights = LEARNERS[name], dense.Weights(theta, omega, trace)
+    phi, reward, after = seen
     (theta, omega, trace, *_), delta = dense.step(
-        learner, weights, *seen, dense.rates(**numbers), ratios=dense.Ratios(rho)
+        LEARNERS[name],
+        weights,
+        phi,
+        reward,
+        after,
+        after,
+        dense.rates(**numbers),
+        ratios=dense.Ratios(rho),
     )
     check.finite(theta=theta, omega=omega, trace=trace, reward=delta)
     return theta, omega, trace, delta
@@ -75,11 +84,8 @@ def tdc_step(
     theta, omega, trace, phi, phi_next = check.vectors(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next
     )
-    seen, numbers = (
-        (phi, reward, phi_next, phi_next),
-        {"lam": lam, "gamma": gamma, "alpha": alpha, "beta": beta},
-    )
-    return _step("tdc", theta, omega, trace, *seen, rho=rho, **numbers)
+    weights, seen = dense.Weights(theta, omega, trace), (phi, reward, phi_next)
+    return _step("tdc", weights, seen, rho, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
 
 
 def maei_gq_step(
@@ -113,11 +119,8 @@ def maei_gq_step(
     theta, omega, trace, phi, phi_next_expected = check.vectors(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next_expected=phi_next_expected
     )
-    seen, numbers = (
-        (phi, reward, phi_next_expected, phi_next_expected),
-        {"lam": lam, "gamma": gamma, "alpha": alpha, "beta": beta},
-    )
-    return _step("tdc_pairs", theta, omega, trace, *seen, rho=rho, **numbers)
+    weights, seen = dense.Weights(theta, omega, trace), (phi, reward, phi_next_expected)
+    return _step("tdc_pairs", weights, seen, rho, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
 
 
 def gtd2_step(
@@ -150,11 +153,6 @@ def gtd2_step(
     theta, omega, phi, phi_next = check.vectors(
         theta=theta, omega=omega, phi=phi, phi_next=phi_next
     )
-    seen, numbers = (
-        (phi, reward, phi_next, phi_next),
-        {"gamma": gamma, "alpha": alpha, "beta": beta},
-    )
-    theta, omega, _, delta = _step(
-        "gtd2", theta, omega, np.zeros_like(theta), *seen, rho=rho, **numbers
-    )
+    weights, seen = dense.Weights(theta, omega, np.zeros_like(theta)), (phi, reward, phi_next)
+    theta, omega, _, delta = _step("gtd2", weights, seen, rho, gamma=gamma, alpha=alpha, beta=beta)
     return theta, omega, delta
