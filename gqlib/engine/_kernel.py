@@ -2,7 +2,7 @@ r"""The kernel: any environment, any coder of its states, any learner, at O(K |A
 
 As printed, Algorithm 1 costs O(p) per step, because the trace e is dense. Only K features per action are active, though,
 so the rest can wait. A learner says by which multiples of e, of φ and of the next state's features θ and ω change
-(`gqlib.engine.learners`), and the kernel carries this out by lazy sums:
+(`gqlib.learners.texts`), and the kernel carries this out by lazy sums:
 
     e = cE,    θ = T + gE,    ω = sW + hE,    m = eᵀω,    n = ‖e‖².
 
@@ -29,12 +29,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gqlib.engine._records import Before, Seen
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import njit
 from gqlib.fast._kept import keep
 from gqlib.fast._lowered import add_row, flush_row, likely, natural, put, sum_rows
 from gqlib.fast._rng import next_bits, normal, refill, room_for, uniform
+from gqlib.learners._records import Before, Seen
 from gqlib.rules import DIVERGED_ABOVE, TIE
 
 # A closure over functions that were handed in has no file by which Numba could find its code again: see `keep`.
@@ -71,7 +71,7 @@ class Parts(NamedTuple):
         Of a learner.
     actions, tilings : int
     gradient, ridge, together, here, late : bool
-        What `gqlib.engine.learners.Learner` says of the learner.
+        What `gqlib.learners.texts.Learner` says of the learner.
     each : bool
         Whether the target policy gives weight to every action.
     random_ties : bool
@@ -243,6 +243,7 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
         bars, share = bars_of(epsilon, actions), epsilon / actions
         rho_greedy = (on_greedy + on_each) / (1.0 - (actions - 1) * share)
         rho_other = on_each / share if share > 0.0 else 0.0
+        pi_greedy = on_greedy + on_each
         q, t, e_sums = nothing, nothing, nothing
         live_count: Any = 0
         s = 1.0
@@ -297,8 +298,9 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                 phi_omega = s * sum_w + h * sum_e if gradient else 0.0
                 phi_trace = c * sum_e
                 value = sum_t + g * sum_e + waiting * norm
+                pi = pi_greedy if action == greedy else on_each
                 decay, gain, shrink, on_phi = before(
-                    mind, Before(value, phi_omega, phi_trace, norm, rho), rates
+                    mind, Before(value, phi_omega, phi_trace, norm, rho, pi), rates
                 )
                 decayed = c * decay
                 if decayed < flush_below:
@@ -330,7 +332,8 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                     live_count += np.int64(added)
 
                 # what follows
-                next_action, next_greedy, next_rho, sampled, expected = 0, 0, 0.0, 0.0, 0.0
+                next_action, next_greedy, sampled, expected = 0, 0, 0.0, 0.0
+                next_rho, next_pi = 0.0, 0.0
                 if not done:
                     for a in range(actions):
                         of_t, of_e = gather(weights, active, next_row + a * tilings)
@@ -339,6 +342,7 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                     next_greedy = best_of(q, ties)
                     next_action = explore(next_greedy, bars, actions, behaviour)
                     next_rho = rho_greedy if next_action == next_greedy else rho_other
+                    next_pi = pi_greedy if next_action == next_greedy else on_each
                     sampled, expected = q[next_action], q[next_greedy]
                     if each:
                         total_q = q[0]
@@ -346,8 +350,9 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                             total_q += q[a]
                         expected = on_greedy * expected + on_each * total_q
                 seen = Seen(
-                    reward, value, sampled, expected, sigma, next_rho, phi_omega, m, n, phi_trace
-                )
+                    reward, value, sampled, expected, sigma, next_rho,
+                    phi_omega, m, n, phi_trace, next_pi, rho,
+                )  # fmt: skip
                 mind, change = after(mind, seen, rates)
                 if not abs(change.delta) < DIVERGED_ABOVE:
                     flush(weights, live, live_count, g, h / s, 0.0)

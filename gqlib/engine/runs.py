@@ -39,15 +39,17 @@ from gqlib.engine._kernel import (
     Parts,
     kernel_of,
 )
-from gqlib.engine._records import Before, Limits, Memory, Rates, Seen, Sigma, Streams
+from gqlib.engine._records import Limits, Memory, Sigma, Streams
 from gqlib.engine.coders import CarTable, Tiles
 from gqlib.engine.environments import Environment
-from gqlib.engine.learners import LEARNERS, Learner
 from gqlib.fast._jit import COMPILED, notice
 from gqlib.fast._lines import zeros_in_lines
 from gqlib.fast._sound import finite
 from gqlib.fast.rng import normal, uniform
+from gqlib.learners import dense
+from gqlib.learners._records import Rates
 from gqlib.learners.sigma import SigmaFields
+from gqlib.learners.texts import LEARNERS, Learner
 from gqlib.rules import DIVERGED_ABOVE, tied
 from gqlib.seeds import BEHAVIOUR, SIGMA, START, TRAJECTORY, words
 from gqlib.stats._told import told_mean
@@ -81,8 +83,8 @@ class EngineSetting(SigmaFields, Setting):
     ----------
     environment : {"mountain_car", "acrobot", "cart_pole"}, "module:function", or Environment
         Which, or a function that returns one of your own, or one itself; in a sweep it should have a name.
-    learner : str, "module:name", or gqlib.engine.learners.Learner
-        One of `gqlib.engine.learners.LEARNERS`, or one of your own.
+    learner : str, "module:name", or gqlib.learners.texts.Learner
+        One of `gqlib.learners.texts.LEARNERS`, or one of your own.
     options : pairs (name, value)
         Keyword arguments of the function that makes the environment.
     lam, gamma, alpha, eta, kappa : float
@@ -596,13 +598,13 @@ def _reference_run(
     starts, behaviour, moves, ties = streams_of(seed, run)
     sigmas, data, actions = words(seed, run, SIGMA), environment.data, environment.actions
     rates = rates_of(setting, actions)
-    begin, before, after = (f.py_func for f in (learner.begin, learner.before, learner.after))  # type: ignore[attr-defined]
     share = setting.epsilon / actions
-    policy = {True: (rates.on_greedy + rates.on_each) / (1.0 - (actions - 1) * share),
-              False: rates.on_each / share if share > 0.0 else 0.0}  # fmt: skip
+    pi = {True: rates.on_greedy + rates.on_each, False: rates.on_each}
+    rho = {True: pi[True] / (1.0 - (actions - 1) * share),
+           False: rates.on_each / share if share > 0.0 else 0.0}  # fmt: skip
     p = environment.coder._rows(actions)
     theta = drawn_weights(p, setting.theta0, setting.theta0_noise, seed, run)
-    omega, due = np.zeros(p), np.zeros(p)
+    weights, nothing = dense.begin(learner, theta, rates), np.zeros(p)
     steps, returns = (
         np.full(setting.episodes, -max_steps, dtype=np.int64),
         np.zeros(setting.episodes),
@@ -611,7 +613,7 @@ def _reference_run(
     z = float(normal(sigmas)) if setting.sigma_drawn == "run" else 0.0
 
     def choose(phis: Array) -> tuple[int, int]:
-        best = tied(phis @ theta)
+        best = tied(phis @ weights.theta)
         by_chance = setting.ties == "random" and len(best) > 1
         greedy, u = (
             int(best[int(uniform(ties) * len(best)) if by_chance else 0]),
@@ -625,10 +627,10 @@ def _reference_run(
         if setting.sigma_drawn == "episode":
             z = float(normal(sigmas))
         sigma = schedule.at(mean, z)
-        trace, memory = np.zeros(p), begin(rates)
+        weights = dense.again(learner, weights, rates)
         state = environment.start(data, starts)
         if not finite(_seen(environment, state)):
-            return steps, returns, (NO_STATE, episode, 0), theta, omega
+            return steps, returns, (NO_STATE, episode, 0), weights.theta, weights.omega
         phis = _features(environment, state, seed, run)
         greedy, action = choose(phis)
         for k in range(max_steps):
@@ -637,43 +639,28 @@ def _reference_run(
             state, reward, done = environment.step(data, state, action, moves)
             returns[episode] += reward
             if not finite(reward):
-                return steps, returns, (NO_REWARD, episode, k + 1), theta, omega
+                return steps, returns, (NO_REWARD, episode, k + 1), weights.theta, weights.omega
             if not done and not finite(_seen(environment, state)):
-                return steps, returns, (NO_STATE, episode, k + 1), theta, omega
-            phi, rho = phis[action], policy[action == greedy]
-            value, phi_omega = theta @ phi, phi @ omega
-            decay, gain, shrink, on_phi = before(
-                memory, Before(value, phi_omega, trace @ phi, phi @ phi, rho), rates
-            )
-            trace = decay * trace + gain * phi
-            sampled, expected, next_rho = 0.0, 0.0, 0.0
-            phi_next = phi_expected = np.zeros(p)
+                return steps, returns, (NO_STATE, episode, k + 1), weights.theta, weights.omega
+            phi, best = phis[action], action == greedy
+            ratios = dense.Ratios(rho[best], pi[best], 0.0, 0.0)
+            phi_next = phi_expected = nothing
             if not done:
                 phis = _features(environment, state, seed, run)
                 greedy, action = choose(phis)
                 law = np.full(actions, rates.on_each)
                 law[greedy] += rates.on_greedy
-                phi_next, phi_expected, next_rho = (
-                    phis[action],
-                    law @ phis,
-                    policy[action == greedy],
-                )
-                sampled, expected = float(phi_next @ theta), float(phi_expected @ theta)
-            products = phi_omega, trace @ omega, trace @ trace, trace @ phi
-            memory, change = after(
-                memory, Seen(reward, value, sampled, expected, sigma, next_rho, *products), rates
-            )
-            if not abs(change.delta) < DIVERGED_ABOVE:
-                return steps, returns, (DIVERGED, episode, k + 1), theta, omega
-            theta = theta + change.trace * trace
-            if learner.here:
-                theta = theta + change.here * phi
-            if learner.gradient:
-                omega = shrink * omega + rates.beta * (change.omega_trace * trace + on_phi * phi)
-                gained = change.chosen * phi_next + change.expected * phi_expected
-                theta, due = theta + (due if learner.late else gained), gained
+                phi_next, phi_expected, best = phis[action], law @ phis, action == greedy
+                ratios = ratios._replace(rho_next=rho[best], pi_next=pi[best])
+            new, delta = dense.step(
+                learner, weights, phi, reward, phi_next, phi_expected, rates,
+                sigma=sigma, ratios=ratios,
+            )  # fmt: skip
+            if not abs(delta) < DIVERGED_ABOVE:
+                return steps, returns, (DIVERGED, episode, k + 1), weights.theta, weights.omega
+            weights = new
             if done:
                 steps[episode] = k + 1
                 break
         mean *= setting.sigma_decay
-    return steps, returns, (FINISHED, setting.episodes, 0), theta, omega
+    return steps, returns, (FINISHED, setting.episodes, 0), weights.theta, weights.omega

@@ -4,8 +4,8 @@ r"""Learners as data: a learner is three functions that say what happens to θ, 
     before(memory, seen, rates)      decay, gain, shrink, on_phi:  e ← decay·e + gain·φ,  ω ← shrink·ω + β·on_phi·φ
     after(memory, seen, rates)       (memory, `Change`): the multiples of e and of features that θ and ω gain
 
-They see inner products alone (`Before`, `Seen`), so the engine is free to carry the changes out lazily, and the
-reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', ·):
+They see inner products alone (`Before`, `Seen`), so a carrier is free to carry the changes out
+lazily or densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', ·):
 
     gq                  GQ(σ, λ), Eqs. (25)–(26), v of the same step
     gq_lagged           Algorithm 1 as printed: θ uses v of the step before (that of an episode which is cut off falls
@@ -23,9 +23,32 @@ reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', �
                         δ of Expected Sarsa,  θ += αδe;  with the greedy target δ has max_a θᵀφ(S', a)
     greedy_gq           Greedy-GQ (Maei et al. 2010) with the trace of GQ(λ):  e ← γλρe + φ,  δ of Expected Sarsa,
                         θ += α(δe − γ(1−λ)(eᵀω)φ̄'),   ω += β(δe − (φᵀω)φ)
+    td                  TD(λ), off-policy:  e ← ρ(γλe + φ),  δ = R + γθᵀφ' − θᵀφ,  θ += αδe
+    tdc                 TDC(λ) (Sutton et al. 2009; Maei 2011), the same e and δ:  θ += α(δe − γ(1−λ)(eᵀω)φ'),
+                        ω += β(δe − (φᵀω)φ)
+    tdrc                TDRC(λ) (Ghiassian et al. 2020):  TDC(λ) with the ridge κ,  ω += β(δe − (φᵀω)φ − κω)
+    gtd2                GTD2 (Sutton et al. 2009) at λ = 0:  e = ρφ,  θ += α(eᵀω)(φ − γφ'),  ω += β(δe − (φᵀω)φ)
+    emphatic_td         emphatic TD(λ) (Sutton, Mahmood and White 2016), interest 1:  F ← γρ'F + 1 with ρ' of the step
+                        before,  e ← ρ(γλe + (λ + (1−λ)F)φ),  δ of TD,  θ += αδe
+    tdc_pairs, tdrc_pairs, gtd2_pairs, emphatic_td_pairs
+                        the same on pairs, whose first action is given and needs no weight:  e ← γλρe + mφ, m that of
+                        emphasis or 1,  δ of Expected Sarsa,  φ̄' for φ',  F ← γρF + 1;  tdc_pairs is greedy_gq
     textbook_gq         the textbook's repair (`gqlib.learners.textbook`):  e ← γλ(σρ + (1−σ)π)e + φ,  δ of Expected
-                        Sarsa,  θ += α(δe − γ(eᵀω)(φ̄' − λc'φ')),  c' that of A';  for the greedy target, where π is 1
-                        if ρ > 0 and else 0
+                        Sarsa,  θ += α(δe − γ(eᵀω)(φ̄' − λc'φ')),  c' that of A'
+
+Two carriers carry them out: `gqlib.learners.dense`, which lies beneath `gq_step`, `tdc_step`, `run_prediction` and all
+other steps on vectors, and the lazy kernel of `gqlib.engine`. What is written elsewhere, and why:
+
+    HTD, proximal GTD2, AᵀTD       more than one trace, a second step from the first, or the error of an earlier step
+                                   (`gqlib.methods.steps`)
+    LSTD                           no step: it solves equations (`gqlib.evaluation.run`, `gqlib.methods.steps`)
+    Algorithm 1 as printed         its v is a matrix (`gqlib.learners.gq.gq_step_lagged`); "gq_lagged" is the same in a
+                                   form that costs O(d), and a test compares
+    replacing traces, tables       not multiples of vectors (`gqlib.tabular`)
+    relatives                      witnesses: Sarsa(λ), Expected Sarsa and Tree Backup from their own sources
+                                   (`gqlib.learners.relatives`)
+    ensembles of runs              many runs and step sizes at once, in NumPy (`gqlib.learners.ensemble`,
+                                   `gqlib.methods.steps.run_method`)
 """
 
 from __future__ import annotations
@@ -35,10 +58,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gqlib import _validate as check
-from gqlib.engine._records import Before, Change, Rates, Seen
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import COMPILED, is_jitted, njit
 from gqlib.fast._lowered import likely
+from gqlib.learners._records import Before, Change, Rates, Seen
 
 __all__ = ["LEARNERS", "Before", "Change", "Learner", "Rates", "Seen"]
 
@@ -61,6 +84,8 @@ class Learner:
         Whether θ gains a multiple of the features of the step itself.
     late : bool
         Whether what θ gains along the next state's features is due in the step after, once its δ is known.
+    target : bool
+        Whether it weights by ρ all along, and so aims at the value of π on a trajectory of μ: its MSPBE is then that of π.
 
     Examples
     --------
@@ -91,6 +116,7 @@ class Learner:
     together: bool = False
     here: bool = False
     late: bool = False
+    target: bool = False
 
     def __repr__(self) -> str:
         words = ["with omega" if self.gradient else "without omega", *["a ridge"] * self.ridge]
@@ -102,7 +128,7 @@ class Learner:
         for name, arguments in {"begin": ("rates",), "before": step, "after": step}.items():
             if not is_jitted(check.takes(name, getattr(self, name), *arguments)) and COMPILED:
                 raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
-        for name in ("gradient", "ridge", "together", "here", "late"):
+        for name in ("gradient", "ridge", "together", "here", "late", "target"):
             check.flag(name, getattr(self, name))
         if self.together and self.ridge:
             raise ValueError("together is True, and so is ridge; with a ridge it should be False")
@@ -251,11 +277,90 @@ def _textbook_before(memory: Any, seen: Any, rates: Any) -> Any:
 
 @njit(forceinline=True, **COMPILE)
 def _textbook(memory: Any, seen: Any, rates: Any) -> Any:
-    of_target = 1.0 if seen.rho > 0.0 else 0.0
-    carried = of_target + seen.sigma * (seen.rho - of_target)  # c of the next action
+    carried = seen.pi + seen.sigma * (seen.rho - seen.pi)  # c of the next action
     delta = seen.reward + rates.gamma * seen.expected - seen.value
     factor = -rates.alpha * rates.gamma * seen.trace_omega
     return (carried,), _gradient(delta, -factor * rates.lam * carried, factor, 0.0, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _weighted_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return rates.gamma * rates.lam * seen.rho, seen.rho, 1.0, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _td_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return rates.gamma * rates.lam * seen.rho, seen.rho, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _tdc(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.sampled - seen.value
+    factor = -rates.alpha * rates.gamma * (1.0 - rates.lam) * seen.trace_omega
+    return memory, _gradient(delta, factor, 0.0, 0.0, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _tdrc_before(memory: Any, seen: Any, rates: Any) -> Any:
+    decay = rates.gamma * rates.lam * seen.rho
+    return decay, seen.rho, 1.0 - rates.beta * rates.kappa, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _tdrc_pairs_before(memory: Any, seen: Any, rates: Any) -> Any:
+    decay = rates.gamma * rates.lam * seen.rho
+    return decay, 1.0, 1.0 - rates.beta * rates.kappa, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _gtd2_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return 0.0, seen.rho, 1.0, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _gtd2(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.sampled - seen.value
+    here = rates.alpha * seen.trace_omega
+    return memory, Change(delta, 0.0, delta, -rates.gamma * here, 0.0, here)
+
+
+@njit(forceinline=True, **COMPILE)
+def _gtd2_pairs_before(memory: Any, seen: Any, rates: Any) -> Any:
+    return 0.0, 1.0, 1.0, -seen.phi_omega
+
+
+@njit(forceinline=True, **COMPILE)
+def _gtd2_pairs(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.expected - seen.value
+    here = rates.alpha * seen.trace_omega
+    return memory, Change(delta, 0.0, delta, 0.0, -rates.gamma * here, here)
+
+
+@njit(forceinline=True, **COMPILE)
+def _emphatic_before(memory: Any, seen: Any, rates: Any) -> Any:
+    emphasis = rates.lam + (1.0 - rates.lam) * (1.0 + memory[0])
+    return rates.gamma * rates.lam * seen.rho, seen.rho * emphasis, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _emphatic(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.sampled - seen.value
+    follow_on = 1.0 + memory[0]
+    return (rates.gamma * seen.rho_now * follow_on,), _along_e(delta, rates)
+
+
+@njit(forceinline=True, **COMPILE)
+def _emphatic_pairs_before(memory: Any, seen: Any, rates: Any) -> Any:
+    follow_on = 1.0 + seen.rho * memory[0]
+    emphasis = rates.lam + (1.0 - rates.lam) * follow_on
+    return rates.gamma * rates.lam * seen.rho, emphasis, 1.0, 0.0
+
+
+@njit(forceinline=True, **COMPILE)
+def _emphatic_pairs(memory: Any, seen: Any, rates: Any) -> Any:
+    delta = seen.reward + rates.gamma * seen.expected - seen.value
+    follow_on = 1.0 + seen.rho_now * memory[0]
+    return (rates.gamma * follow_on,), _along_e(delta, rates)
 
 
 LEARNERS: dict[str, Learner] = {
@@ -268,6 +373,17 @@ LEARNERS: dict[str, Learner] = {
     "true_online_sarsa": Learner(_nothing, _dutch, _true_online, gradient=False, here=True),
     "qrc": Learner(_two, _qrc_before, _qrc, ridge=True, here=True),
     "watkins": Learner(_nothing, _cut_before, _expected_sarsa, gradient=False),
-    "greedy_gq": Learner(_nothing, _ratio_before, _greedy_gq, together=True),
+    "greedy_gq": Learner(_nothing, _ratio_before, _greedy_gq, together=True, target=True),
     "textbook_gq": Learner(_nothing, _textbook_before, _textbook, together=True),
+    "td": Learner(_nothing, _td_before, _sarsa, gradient=False, target=True),
+    "tdc": Learner(_nothing, _weighted_before, _tdc, together=True, target=True),
+    "tdrc": Learner(_nothing, _tdrc_before, _tdc, ridge=True, target=True),
+    "gtd2": Learner(_nothing, _gtd2_before, _gtd2, here=True, target=True),
+    "emphatic_td": Learner(_nothing, _emphatic_before, _emphatic, gradient=False, target=True),
+    "tdc_pairs": Learner(_nothing, _ratio_before, _greedy_gq, together=True, target=True),
+    "tdrc_pairs": Learner(_nothing, _tdrc_pairs_before, _greedy_gq, ridge=True, target=True),
+    "gtd2_pairs": Learner(_nothing, _gtd2_pairs_before, _gtd2_pairs, here=True, target=True),
+    "emphatic_td_pairs": Learner(
+        _nothing, _emphatic_pairs_before, _emphatic_pairs, gradient=False, target=True
+    ),
 }
