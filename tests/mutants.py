@@ -65,7 +65,6 @@ SLICES: dict[str, tuple[str, ...]] = {
     "control/features": ("features", "agent", "agent_fast"),
     "control/grids": ("search", "control"),
     "control/gym": ("own_learner", "agent", "agent_fast", "hostile_files"),
-    "control/reference": ("features", "control", "fast_control", "corrected"),
     "control/run": ("control",),
     "control/schedules": ("agent_fast",),
     "control/setting": ("control",),

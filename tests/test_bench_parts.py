@@ -1074,18 +1074,16 @@ def test_the_flush_rule_is_told_as_it_is_found(monkeypatch: pytest.MonkeyPatch) 
     """Weights that are off by a tenth of the threshold at the largest of two, and a time that is known."""
     asked: list[Any] = []
 
-    def ran(setting: Any, seed: int, run: int, flush_below: float) -> Any:
+    def ran(
+        setting: Any, seed: int, run: int, flush_below: float = 0.0, reference: bool = False
+    ) -> Any:
+        if reference:
+            asked.append((setting, seed, run))
+            return None, None, np.array([-4.0, 2.0])
         asked.append((setting, seed, run, flush_below))
         return np.array([-3, 4]), None, np.array([-4.0, 2.0 - 0.4 * flush_below])
 
-    def exact(setting: Any, seed: int, run: int) -> Any:
-        asked.append((setting, seed, run))
-        return None, None, np.array([-4.0, 2.0])
-
     monkeypatch.setattr(bench, "one_run", ran)
-    monkeypatch.setattr(
-        bench, "import_module", {"gqlib.control.reference": SimpleNamespace(one_run=exact)}.get
-    )
     monkeypatch.setattr(bench, "best", lambda work, repeats: 10.0 * work() * repeats)
     told: list[Any] = []
     rows = bench.flush_rule(tell=lambda *row: told.append(row))
@@ -1119,8 +1117,9 @@ def test_the_learner_and_the_loops_without_learning_run_the_same_setting(
     assert asked[1:] == [(setting, 1, 0), (setting, theta, 1)]
     monkeypatch.setattr(general, "without_learning", lambda *given: given)
     assert bench.bare(setting) == (engine_setting(setting), 1)
-    reference = SimpleNamespace(one_run=lambda *given: asked.append(given) or (np.array([-3, 4]),))
-    monkeypatch.setattr(bench, "import_module", {"gqlib.control.reference": reference}.get)
+    monkeypatch.setattr(
+        bench, "one_run", lambda *given, reference: asked.append(given) or (np.array([-3, 4]),)
+    )
     assert bench.reference(setting)() == 7
     assert asked[-1] == (replace(setting, episodes=1), 1, 0)
     bench.reference(replace(setting, max_steps=900))()

@@ -1,7 +1,7 @@
 r"""The dense carrier: what a learner says (`gqlib.engine.learners`), carried out on whole vectors, as the paper writes it.
 
     e ← decay·e + gain·φ
-    θ ← θ + trace·e + here·φ + chosen·φ' + expected·φ̄'
+    θ ← θ + trace·e + here·φ + chosen·φ' + expected·φ̄' + traced·E_μφ(S', ·)
     ω ← shrink·ω + β(omega_trace·e + on_phi·φ),                                  φ̄' = E_πφ(S', ·)
 
 `step` is one step in plain NumPy, of the same text uncompiled; `loop_of` compiles a loop over a whole trajectory, whose
@@ -61,7 +61,12 @@ class Weights(NamedTuple):
 
 
 def rates(
-    *, lam: float = 0.0, gamma: float = 1.0, alpha: float = 0.0, beta: float = 0.0, kappa: float = 0.0
+    *,
+    lam: float = 0.0,
+    gamma: float = 1.0,
+    alpha: float = 0.0,
+    beta: float = 0.0,
+    kappa: float = 0.0,
 ) -> Rates:
     """The numbers of a learner off a control task, where expected features are given as they are.
 
@@ -91,9 +96,7 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
         if hasattr(text.__globals__.get(name), "py_func")
     }
     around = text.__globals__ | called
-    return FunctionType(
-        text.__code__, around, text.__name__, text.__defaults__, text.__closure__
-    )
+    return FunctionType(text.__code__, around, text.__name__, text.__defaults__, text.__closure__)
 
 
 def begin(learner: Learner, theta: Any, numbers: Rates) -> Weights:
@@ -114,8 +117,11 @@ def step(
     *,
     sigma: float = 0.0,
     ratios: Ratios = Ratios(),
+    phi_next_traced: Array | None = None,
 ) -> tuple[Weights, float]:
     """One step on vectors, which are not inspected; where an episode ends, those of the next pair are zero.
+
+    `phi_next_traced` is E_μφ(S', ·), which few learners need, and by default φ'.
 
     Returns
     -------
@@ -156,6 +162,10 @@ def step(
     if learner.gradient:
         omega = shrink * omega + numbers.beta * (change.omega_trace * trace + on_phi * phi)
         gained = change.chosen * phi_next + change.expected * phi_next_expected
+        if learner.traced:
+            gained = gained + change.traced * (
+                phi_next if phi_next_traced is None else phi_next_traced
+            )
         theta, due = theta + (due if learner.late else gained), gained
     return Weights(theta, omega, trace, memory, due), change.delta
 
@@ -167,6 +177,8 @@ def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
     The loop takes φ, φ', φ̄' (T, d), R, σ, ρ, ρ', π, π' and whether an episode ends (T,), θ_0, `Rates`, `every` and the
     bound beyond which a weight has diverged; the step is −1 where none has, and rows after it are NaN.
     """
+    if learner.traced:
+        raise ValueError("learner gains along E_μφ(S', ·), which is not handed over; it should not")
     begins, before, after = learner.begin, learner.before, learner.after
     gradient, here, late = learner.gradient, learner.here, learner.late
 
