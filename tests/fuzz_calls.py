@@ -466,7 +466,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
         "coder": lambda: engine("environments").cart_pole().coder,
         **{"actions": 2, "data": (), "max_steps": 5, "name": "pole"},
     },
-    "engine.learners.Learner": {
+    "learners.texts.Learner": {
         part: lambda part=part: getattr(engine("learners").LEARNERS["gq"], part)
         for part in ("begin", "before", "after")
     },

@@ -114,7 +114,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "emphatic": ("emphatic",),
     "engine/coders": ("engine_parts",),
     "engine/environments": ("engine_parts",),
-    "engine/learners": ("engine_parts",),
+    "learners/texts": ("engine_parts",),
     "engine/runs": ("engine_parts", "engine_reference"),
     "evaluation/curves": ("summaries", "labels", "experiments_prediction"),
     "evaluation/grids": ("summaries", "labels", "grids"),

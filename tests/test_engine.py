@@ -22,9 +22,9 @@ from gqlib.engine import (
 )
 from gqlib.engine import runs as runs_module
 from gqlib.engine.coders import CarTable
-from gqlib.engine.learners import LEARNERS, Change
 from gqlib.fast._jit import COMPILED
 from gqlib.fast._sound import finite
+from gqlib.learners.texts import LEARNERS, Change
 from gqlib.seeds import START, words
 from gqlib.sweeps.results import collect
 from gqlib.sweeps.store import Store
@@ -61,9 +61,15 @@ TARGETS = dict.fromkeys(
 EACH = [name if name == "gq" else pytest.param(name, marks=pytest.mark.slow) for name in LEARNERS]
 
 
+# Emphasis on a target that is nearly greedy makes weights grow at α = 0.01, and a difference in the last digit as much:
+# 8e-9 of 260 after 750 steps. At a step size at which nothing grows the two agree to rounding.
+STEP_SIZES = {"emphatic_td_pairs": 1e-4}
+
+
 @pytest.mark.parametrize("learner", EACH)
 def test_lazy_is_dense_on_the_car_with_collisions(learner):
-    agree(EngineSetting(CAR, learner, target=TARGETS.get(learner, "epsilon-greedy"), **SMALL))
+    alpha, target = STEP_SIZES.get(learner, 0.01), TARGETS.get(learner, "epsilon-greedy")
+    agree(EngineSetting(CAR, learner, target=target, **(SMALL | {"alpha": alpha})))
 
 
 @pytest.mark.slow

@@ -32,9 +32,9 @@ from gqlib.engine.coders import (
     _tile_functions,
     _tile_table,
 )
-from gqlib.engine.learners import LEARNERS
 from gqlib.engine.runs import EngineResult
 from gqlib.fast._jit import COMPILED, njit
+from gqlib.learners.texts import LEARNERS
 from gqlib.seeds import BEHAVIOUR, SIGMA, START, TIES, TRAJECTORY, words
 from gqlib.stats._told import told_mean
 
@@ -511,10 +511,10 @@ def test_environments_and_learners_of_ones_own() -> None:
         ValueError, match=r"^learner is an object; in a setting that is stored it should be 'mod"
     ):
         _ = EngineSetting("acrobot", LEARNERS["sarsa"]).key
-    named = EngineSetting("test_engine_parts:world", "gqlib.engine.learners:mine")
-    assert named.imported == ("test_engine_parts:world", "gqlib.engine.learners:mine")
+    named = EngineSetting("test_engine_parts:world", "gqlib.learners.texts:mine")
+    assert named.imported == ("test_engine_parts:world", "gqlib.learners.texts:mine")
     with pytest.raises(
-        ValueError, match=r"^learner is 'gqlib\.engine\.learners:mine', which cannot be imported: "
+        ValueError, match=r"^learner is 'gqlib\.learners\.texts:mine', which cannot be imported: "
     ):
         named.make_learner()
     with pytest.raises(ValueError, match=r"^learner is .*; it should be "):

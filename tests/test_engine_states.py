@@ -9,8 +9,8 @@ from numba import njit, typeof
 
 from gqlib.engine import Environment, Features, Learner, Tiles, run
 from gqlib.engine.coders import CarTable
-from gqlib.engine.learners import LEARNERS
 from gqlib.fast import _sound
+from gqlib.learners.texts import LEARNERS
 
 
 @njit

@@ -18,7 +18,7 @@ from numba import njit
 from gqlib.engine import Environment, Features, run
 from gqlib.engine._kernel import kernel_of
 from gqlib.engine.runs import parts_of
-from gqlib.engine.learners import LEARNERS
+from gqlib.learners.texts import LEARNERS
 
 PRICE = {price}
 

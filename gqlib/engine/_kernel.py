@@ -2,7 +2,7 @@ r"""The kernel: any environment, any coder of its states, any learner, at O(K |A
 
 As printed, Algorithm 1 costs O(p) per step, because the trace e is dense. Only K features per action are active, though,
 so the rest can wait. A learner says by which multiples of e, of φ and of the next state's features θ and ω change
-(`gqlib.engine.learners`), and the kernel carries this out by lazy sums:
+(`gqlib.learners.texts`), and the kernel carries this out by lazy sums:
 
     e = cE,    θ = T + gE,    ω = sW + hE,    m = eᵀω,    n = ‖e‖².
 
@@ -29,12 +29,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gqlib.engine._records import Before, Seen
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import njit
 from gqlib.fast._kept import keep
 from gqlib.fast._lowered import add_row, flush_row, likely, natural, put, sum_rows
 from gqlib.fast._rng import next_bits, normal, refill, room_for, uniform
+from gqlib.learners._records import Before, Seen
 from gqlib.rules import DIVERGED_ABOVE, TIE
 
 # A closure over functions that were handed in has no file by which Numba could find its code again: see `keep`.
@@ -71,7 +71,7 @@ class Parts(NamedTuple):
         Of a learner.
     actions, tilings : int
     gradient, ridge, together, here, late, traced : bool
-        What `gqlib.engine.learners.Learner` says of the learner.
+        What `gqlib.learners.texts.Learner` says of the learner.
     each : bool
         Whether the target policy gives weight to every action.
     random_ties : bool

@@ -27,7 +27,7 @@ from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
 from gqlib.control.setting import TARGETS, TIES, TargetPolicy, Ties, drawn_weights
 from gqlib.control.tile_tables import ROW_OF_WEIGHTS
-from gqlib.engine import dense, environments
+from gqlib.engine import environments
 from gqlib.engine._kernel import (
     DIVERGED,
     DRAWN,
@@ -39,15 +39,17 @@ from gqlib.engine._kernel import (
     Parts,
     kernel_of,
 )
-from gqlib.engine._records import Limits, Memory, Rates, Sigma, Streams
+from gqlib.engine._records import Limits, Memory, Sigma, Streams
 from gqlib.engine.coders import CarTable, Tiles
 from gqlib.engine.environments import Environment
-from gqlib.engine.learners import LEARNERS, Learner
 from gqlib.fast._jit import COMPILED, notice
 from gqlib.fast._lines import zeros_in_lines
 from gqlib.fast._sound import finite
 from gqlib.fast.rng import normal, uniform
+from gqlib.learners import dense
+from gqlib.learners._records import Rates
 from gqlib.learners.sigma import SigmaFields
+from gqlib.learners.texts import LEARNERS, Learner
 from gqlib.rules import DIVERGED_ABOVE, tied
 from gqlib.seeds import BEHAVIOUR, SIGMA, START, TRAJECTORY, words
 from gqlib.stats._told import told_mean
@@ -81,8 +83,8 @@ class EngineSetting(SigmaFields, Setting):
     ----------
     environment : {"mountain_car", "acrobot", "cart_pole"}, "module:function", or Environment
         Which, or a function that returns one of your own, or one itself; in a sweep it should have a name.
-    learner : str, "module:name", or gqlib.engine.learners.Learner
-        One of `gqlib.engine.learners.LEARNERS`, or one of your own.
+    learner : str, "module:name", or gqlib.learners.texts.Learner
+        One of `gqlib.learners.texts.LEARNERS`, or one of your own.
     options : pairs (name, value)
         Keyword arguments of the function that makes the environment.
     lam, gamma, alpha, eta, kappa : float
@@ -627,9 +629,7 @@ def reference_run(
         if setting.sigma_drawn == "episode":
             z = float(normal(sigmas))
         sigma = schedule.at(mean, z)
-        weights = dense.begin(learner, weights.theta, rates)._replace(
-            omega=weights.omega, due=weights.due
-        )
+        weights = dense.again(learner, weights, rates)
         state = environment.start(data, starts)
         if not finite(_seen(environment, state)):
             return steps, returns, (NO_STATE, episode, 0), weights.theta, weights.omega

@@ -48,10 +48,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gqlib import _validate as check
-from gqlib.engine._records import Before, Change, Rates, Seen
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import COMPILED, is_jitted, njit
 from gqlib.fast._lowered import likely
+from gqlib.learners._records import Before, Change, Rates, Seen
 
 __all__ = ["LEARNERS", "Before", "Change", "Learner", "Rates", "Seen"]
 

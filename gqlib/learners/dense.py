@@ -1,4 +1,4 @@
-r"""The dense carrier: what a learner says (`gqlib.engine.learners`), carried out on whole vectors, as the paper writes it.
+r"""The dense carrier: what a learner says (`gqlib.learners.texts`), carried out on whole vectors, as the paper writes it.
 
     e ← decay·e + gain·φ
     θ ← θ + trace·e + here·φ + chosen·φ' + expected·φ̄' + traced·E_μφ(S', ·)
@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gqlib._validate import Array
-from gqlib.engine._records import Before, Rates, Seen
-from gqlib.engine.learners import Learner
 from gqlib.fast import COMPILE
 from gqlib.fast._jit import njit
 from gqlib.fast._kept import keep
+from gqlib.learners._records import Before, Rates, Seen
+from gqlib.learners.texts import Learner
 
-__all__ = ["Ratios", "Weights", "begin", "loop_of", "plain", "rates", "step"]
+__all__ = ["Ratios", "Weights", "again", "begin", "loop_of", "plain", "rates", "step"]
 
 
 class Ratios(NamedTuple):
@@ -43,12 +43,15 @@ class Ratios(NamedTuple):
     pi_next: float = 1.0
 
 
+BARE = Ratios()
+
+
 class Weights(NamedTuple):
     """θ, ω, the trace e, what the learner remembers within an episode, and what θ still has to gain.
 
     Examples
     --------
-    >>> from gqlib.engine.learners import LEARNERS
+    >>> from gqlib.learners.texts import LEARNERS
     >>> begin(LEARNERS["gq"], [1.0, 2.0], rates(lam=0.5)).omega.tolist()
     [0.0, 0.0]
     """
@@ -85,7 +88,7 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> from gqlib.engine.learners import LEARNERS
+    >>> from gqlib.learners.texts import LEARNERS
     >>> plain(LEARNERS["gq"].before)((0.0,), Before(0.0, 2.0, 0.0, 1.0, 1.0, 1.0), rates(lam=0.5))
     (0.5, 1.0, 1.0, -2.0)
     """
@@ -106,6 +109,19 @@ def begin(learner: Learner, theta: Any, numbers: Rates) -> Weights:
     return Weights(start, none, none, plain(learner.begin)(numbers), none)
 
 
+def again(learner: Learner, weights: Weights, numbers: Rates) -> Weights:
+    """The weights when the next episode begins: what was remembered within the last is forgotten, what is due is not.
+
+    Examples
+    --------
+    >>> from gqlib.learners.texts import LEARNERS
+    >>> ended = begin(LEARNERS["gq"], [1.0], rates())._replace(omega=np.ones(1), trace=np.ones(1))
+    >>> again(LEARNERS["gq"], ended, rates())[:3]
+    (array([1.]), array([1.]), array([0.]))
+    """
+    return begin(learner, weights.theta, numbers)._replace(omega=weights.omega, due=weights.due)
+
+
 def step(
     learner: Learner,
     weights: Weights,
@@ -116,7 +132,7 @@ def step(
     numbers: Rates,
     *,
     sigma: float = 0.0,
-    ratios: Ratios = Ratios(),
+    ratios: Ratios = BARE,
     phi_next_traced: Array | None = None,
 ) -> tuple[Weights, float]:
     """One step on vectors, which are not inspected; where an episode ends, those of the next pair are zero.
@@ -129,7 +145,7 @@ def step(
 
     Examples
     --------
-    >>> from gqlib.engine.learners import LEARNERS
+    >>> from gqlib.learners.texts import LEARNERS
     >>> one, learner, numbers = np.ones(1), LEARNERS["gq"], rates(alpha=0.1, beta=0.1)
     >>> weights = begin(learner, one, numbers)._replace(omega=one)
     >>> weights, delta = step(learner, weights, one, 1.0, 2.0 * one, 2.0 * one, numbers, sigma=0.5)
@@ -177,10 +193,9 @@ def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
     The loop takes φ, φ', φ̄' (T, d), R, σ, ρ, ρ', π, π' and whether an episode ends (T,), θ_0, `Rates`, `every` and the
     bound beyond which a weight has diverged; the step is −1 where none has, and rows after it are NaN.
     """
-    if learner.traced:
-        raise ValueError("learner gains along E_μφ(S', ·), which is not handed over; it should not")
     begins, before, after = learner.begin, learner.before, learner.after
     gradient, here, late = learner.gradient, learner.here, learner.late
+    traced = learner.traced
 
     @njit(nogil=True, **COMPILE | {"cache": False})
     def run(
@@ -223,6 +238,8 @@ def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
                     gained += change.here * phi[i]
                 if gradient:
                     ahead = change.chosen * following[i] + change.expected * expected[i]
+                    if traced:
+                        ahead += change.traced * following[i]
                     gained += due[i] if late else ahead
                     due[i] = ahead
                     moved = change.omega_trace * trace[i] + on_phi * phi[i]
