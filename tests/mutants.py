@@ -252,7 +252,8 @@ WITH_ROOM = {
 # Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is
 # mutated above as are the entrances to the kernels, and tests that compare the two number by number.
 COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "fast/_agent": ("control/agent on dense features", ("agent_fast", "agent")),
+    "engine/_steps": ("control/agent on dense features", ("agent_fast", "weights")),
+    "fast/_tiles": ("tiles3", ("agent_fast", "agent")),
     "fast/_car": ("learners/corrected, step by step", ("corrected", "fast_control")),
     "fast/_prediction": ("evaluation/run, step by step", ("fast_prediction",)),
     "fast/_rng": ("xoshiro on Python integers, published words, mpmath", ("rng",)),
