@@ -455,7 +455,6 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "experiments.search_drawn_tiles.scores": {"dataset": lambda: tuned("family"), "row": ROW},
     "experiments.search_drawn_tiles.p_values": {"dataset": lambda: tuned("family")},
     "stats.intervals.bounded_interval": {"low": 0.0, "high": 8.0},
-    "fast.own.Learner": {"start": lambda: float, "step": lambda: max},
     "engine.coders.Tiles": {"low": (0.0, 0.0), "high": (1.0, 1.0), "tiles": (2, 2), "tilings": 4},
     "engine.coders.Tiles.indices": {"state": (0.5, 0.25)},
     "engine.coders.Features": {"fill": lambda: engine("environments")._chain_fill, "size": 8, "active": 1},
@@ -467,7 +466,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
         **{"actions": 2, "data": (), "max_steps": 5, "name": "pole"},
     },
     "learners.texts.Learner": {
-        part: lambda part=part: getattr(engine("learners").LEARNERS["gq"], part)
+        part: lambda part=part: getattr(importlib.import_module("gqlib.learners.texts").LEARNERS["gq"], part)
         for part in ("begin", "before", "after")
     },
     "engine.environments.chain": {"name": "walk"},

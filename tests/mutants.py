@@ -137,7 +137,6 @@ SLICES: dict[str, tuple[str, ...]] = {
     "fast/_lines": ("lowered",),
     "fast/_lowered": ("lowered",),
     "fast/_sound": ("sound",),
-    "fast/own": ("own_steps",),
     "fast/prediction": ("fast_prediction", "fast_refusals"),
     "fast/rng": ("rng", "fast_refusals"),
     "fast/tabular": ("fast_tabular", "fast_refusals"),

@@ -8,7 +8,8 @@ import pytest
 
 from gqlib._objects import html_table
 from gqlib.domains import baird_star, boyan_chain, cart_pole, two_state
-from gqlib.domains.base import Trajectory
+from gqlib.domains.base import Domain, Trajectory
+from gqlib.domains.finite import WeightedTrajectory
 from gqlib.evaluation import PredictionSetting, run_prediction
 from gqlib.evaluation.grids import GridSetting
 from gqlib.evaluation.measures import (
@@ -22,8 +23,9 @@ from gqlib.evaluation.measures import (
 )
 from gqlib.evaluation.run import measured_problem, prepare
 from gqlib.fast import prediction as fast
-from gqlib.fast.own import Learner
+from gqlib.fast._jit import njit
 from gqlib.learners.sigma import Schedule
+from gqlib.learners.texts import Change, Learner
 from gqlib.prediction import PredictionProblem
 from gqlib.sweeps.store import canonical_json
 
@@ -302,13 +304,45 @@ def test_the_reference_takes_the_steps_of_tdrc():
     assert found.setting is setting
 
 
+@njit
+def count_begin(rates):
+    return (10.0,)
+
+
+@njit
+def count_before(memory, seen, rates):
+    return 0.0, 1.0, 1.0, 0.0
+
+
+@njit
+def count_after(memory, seen, rates):
+    """θ gains (count + β)φ, and the count is of steps of the episode, weighted by ρ, ρ' and 1 where a number is NaN."""
+    unknown = 1.0 if seen.pi != seen.pi else 0.0
+    gain = memory[0] + rates.beta + 100.0 * seen.rho_now + 1000.0 * seen.rho + 1e4 * unknown
+    return (memory[0] + 1.0,), Change(0.0, gain, 0.0, 0.0, 0.0, 0.0)
+
+
 @pytest.mark.parametrize("engine", ["fast", "reference"])
-def test_a_learner_of_ones_own_begins_where_the_domain_does(engine):
-    """One that adds β = ηα to every weight and keeps nothing."""
-    mine = Learner(lambda d: 0, lambda theta, memory, seen, rates: (theta + rates.beta, memory))
-    setting = PredictionSetting("boyan_chain", learner=mine, alpha=0.25, eta=2.0, steps=4, kept=2)
-    found, first = run_prediction(setting, 2, seed=0, engine=engine), setting.make_domain().theta0
-    np.testing.assert_array_equal(found.theta, [[first, first + 1.0, first + 2.0]] * 2)
+def test_a_learner_of_ones_own_sees_its_memory_and_the_ratios(engine):
+    """Its θ is the sum of what it saw: ρ of the step, ρ of the next (1 at an end), no π, and its memory by episode."""
+    mine = Learner(count_begin, count_before, count_after, gradient=False)
+    one, rho = np.ones((6, 1)), np.array([2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    ends = np.array([False, False, True, False, False, False])
+    path = WeightedTrajectory(0.25 * one, rho, one, one, ends, rho)
+    domain = Domain(
+        "one",
+        PredictionProblem([[1.0]], [[1.0]], [[1.0]], [0.0], [1.0], 0.5),
+        [8.0],
+        lambda steps, rng: path,
+    )
+    setting = PredictionSetting(domain, learner=mine, alpha=0.25, eta=2.0, steps=6, kept=6)
+    found = run_prediction(setting, 1, seed=0, engine=engine).theta[0, :, 0]
+    count, rho_next = (
+        np.array([10.0, 11.0, 12.0, 10.0, 11.0, 12.0]),
+        np.array([3.0, 4.0, 1.0, 6.0, 7.0, 1.0]),
+    )
+    gains = count + 0.5 + 100.0 * rho + 1000.0 * rho_next + 1e4
+    np.testing.assert_array_equal(found, 8.0 + np.cumsum(np.append(0.0, 0.25 * gains)))
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.5])

@@ -17,6 +17,8 @@ from gqlib.domains import boyan_chain, cart_pole
 from gqlib.domains.episodes import Episode
 from gqlib.domains.finite import Chain
 from gqlib.domains.random_walk import random_walk
+from gqlib.evaluation import PredictionSetting
+from gqlib.evaluation.run import prepare
 from gqlib.fast import prediction, rng, tabular
 from gqlib.seeds import TRAJECTORY, words
 
@@ -28,7 +30,7 @@ RIGHT, RATES = (
 )
 CONTROL = {"alpha": 0.5, "epsilon": 0.1, "max_steps": 20}
 BOYAN, POLE, HALVES = boyan_chain(), cart_pole(), np.full(10, 0.5)
-FLAGS = {"learner": "gq", "pairs": False, "lam": 0.5, "gamma": 1.0, "every": 5}
+SETTING = PredictionSetting("boyan_chain", steps=10, kept=2)
 
 
 def state(*numbers):
@@ -104,9 +106,9 @@ def numbers(steps=10, seed=0, number=0):
     return prediction.sigma_normals(steps, seed, number)
 
 
-def learn(alpha=0.1, beta=0.1, sigma=HALVES, theta0=BOYAN.theta0, see=None, **changes):
+def learn(sigma=HALVES, see=None, setting=SETTING):
     path = see if isinstance(see, str) else replace(walk(), **(see or {}))
-    return prediction.prepared(path, sigma, theta0, **(FLAGS | changes))(alpha, beta)
+    return prepare(setting, path, sigma)(0.1, 1.0)
 
 
 def run(setting=None, seed=0, number=0, **changes):
@@ -228,17 +230,10 @@ HOSTILE = [
     (learn, {"see": {"rho": np.zeros(9)}}, "path.rho is"),
     (learn, {"see": {"ends": np.zeros(10)}}, "path.ends is"),
     (learn, {"see": "a path"}, "path is"),
-    *((learn, {"sigma": np.zeros(n)}, "sigma is") for n in (9, 11)),
-    (learn, {"sigma": 0.5}, "sigma is"),
-    (learn, {"theta0": np.zeros(3)}, "theta0 is"),
-    (learn, {"learner": "sarsa"}, "learner is 'sarsa'"),
-    (learn, {"pairs": 1}, "pairs is 1"),
-    (learn, {"lam": np.nan}, "lam is nan"),
-    (learn, {"gamma": 2.0}, "gamma is 2"),
-    *((learn, {"every": x}, f"every is {x}") for x in (0, -1, 11, 2.5)),
-    (learn, {"bound": np.nan}, "bound is nan"),
-    (learn, {"alpha": np.nan}, "alpha is nan"),
-    (learn, {"beta": -1.0}, "beta is -1"),
+    *((learn, {"sigma": np.zeros(n)}, "sigma has shape") for n in (9, 11)),
+    (learn, {"sigma": 0.5}, "sigma has shape"),
+    (learn, {"setting": replace(SETTING, steps=8)}, "path has features"),
+    (learn, {"setting": "no setting"}, "setting is"),
     # the car
     (run, {"setting": "no setting"}, "setting is"),
     *((run, {"flush_below": x}, f"flush_below is {x}") for x in (0.0, -1.0, np.nan, 2.0)),

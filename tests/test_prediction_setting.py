@@ -9,10 +9,11 @@ import pytest
 
 from gqlib.domains import baird_star, boyan_chain
 from gqlib.evaluation.setting import PredictionSetting, make_domain
-from gqlib.fast.own import EMPHATIC, TDRC
+from gqlib.learners.texts import LEARNERS
 from gqlib.sweeps.setting import plain
 
 NOT_OURS = 3  # neither a domain nor a learner, and importable by name
+OURS = LEARNERS["td"]
 
 
 def no_domain() -> int:
@@ -113,20 +114,27 @@ def test_a_domain_that_is_made_already_is_taken_as_it_is_and_has_no_options() ->
 
 
 def test_names_lead_to_learners() -> None:
-    def learner(name: str) -> Any:
-        return PredictionSetting("boyan_chain", learner=name).make_learner()
+    def learner(name: str, reading: str = "literal") -> Any:
+        options = (("reading", reading),)
+        return PredictionSetting("boyan_chain", options, learner=name).make_learner()
 
-    assert [learner(name) for name in ("gq", "semi-gradient", "tdc", "gtd2", "lstd")] == [
-        "gq", "semi-gradient", "tdc", "gtd2", "lstd",
-    ]  # fmt: skip
-    assert learner("tdrc") is TDRC
-    assert learner("emphatic") is EMPHATIC
-    assert learner("gqlib.fast.own:TDRC") is TDRC
-    assert PredictionSetting("boyan_chain", learner=TDRC).make_learner() is TDRC
-    with pytest.raises(
-        ValueError, match=r"^learner is 'gqlib\.fast\.own:none', which cannot be imported: .*none"
+    names = ("gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic")
+    for reading, texts in (
+        ("expected", ("gq", "q_sigma", "tdc", "gtd2", "tdrc", "emphatic_td")),
+        (
+            "stacked",
+            ("gq", "q_sigma", "tdc_pairs", "gtd2_pairs", "tdrc_pairs", "emphatic_td_pairs"),
+        ),
     ):
-        learner("gqlib.fast.own:none")
+        for name, text in zip(names, texts, strict=True):
+            assert learner(name, reading) is LEARNERS[text]
+    assert learner("lstd") is None
+    assert learner("test_prediction_setting:OURS") is OURS
+    assert PredictionSetting("boyan_chain", learner=OURS).make_learner() is OURS
+    with pytest.raises(
+        ValueError, match=r"^learner is 'gqlib\.learners:none', which cannot be imported: .*none"
+    ):
+        learner("gqlib.learners:none")
     with pytest.raises(ValueError, match=r"^learner is 3; it should be "):
         learner("test_prediction_setting:NOT_OURS")
 
@@ -142,16 +150,16 @@ def test_which_learners_aim_at_the_target_policy() -> None:
             "tdrc",
             "emphatic",
             "lstd",
-            "gqlib.fast.own:TDRC",
+            "test_prediction_setting:OURS",
         )
     }
     assert [name for name, does in aims.items() if not does] == ["gq", "semi-gradient"]
-    assert PredictionSetting("boyan_chain", learner=TDRC).aims_at_target is True
+    assert PredictionSetting("boyan_chain", learner=OURS).aims_at_target is True
 
 
 def test_names_of_ones_own_are_imported_and_checked() -> None:
-    setting = PredictionSetting("gqlib.domains:boyan_chain", learner="gqlib.fast.own:TDRC")
-    assert setting.imported == ("gqlib.domains:boyan_chain", "gqlib.fast.own:TDRC")
+    setting = PredictionSetting("gqlib.domains:boyan_chain", learner="test_prediction_setting:OURS")
+    assert setting.imported == ("gqlib.domains:boyan_chain", "test_prediction_setting:OURS")
     np.testing.assert_array_equal(
         setting.make_domain().problem.features, boyan_chain().problem.features
     )
@@ -167,7 +175,7 @@ def test_names_of_ones_own_are_imported_and_checked() -> None:
 def test_what_is_stored_has_names() -> None:
     for setting, name in (
         (PredictionSetting(boyan_chain()), "domain"),
-        (PredictionSetting("boyan_chain", learner=TDRC), "learner"),
+        (PredictionSetting("boyan_chain", learner=OURS), "learner"),
     ):
         with pytest.raises(
             ValueError,

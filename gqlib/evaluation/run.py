@@ -5,7 +5,7 @@ the linear-algebra library). Its trajectory depends on the domain, the seed and 
 own: settings differ in what is learnt from the same data.
 
 The domain may be one of the paper's or your own (`gqlib.domains.own_domain`, or any `Domain`), and the learner too
-(`gqlib.fast.own.Learner`).
+(`gqlib.learners.texts.Learner`): one text, compiled over the trajectory or step by step in NumPy.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from gqlib import _validate as check
 from gqlib._objects import ByValue, html_table
 from gqlib._validate import Array
 from gqlib.domains.base import Domain, Trajectory
-from gqlib.domains.finite import ON_PAIRS, FiniteDomain, WeightedTrajectory
+from gqlib.domains.finite import FiniteDomain, WeightedTrajectory
 from gqlib.evaluation.measures import empirical_moments, empirical_mspbe, exact_mspbe, value_error
-from gqlib.evaluation.setting import Options, PredictionSetting, make_domain
+from gqlib.evaluation.setting import Options, PredictionSetting, make_domain, on_pairs
+from gqlib.learners import dense
+from gqlib.learners._records import Rates
 from gqlib.prediction import LinearPrediction
 from gqlib.rules import LARGEST_WEIGHT
 from gqlib.stats._told import told_mean
@@ -140,11 +142,6 @@ def truth_of(domain: Domain) -> Array:
     return np.asarray(truth)
 
 
-def on_pairs(domain: Domain) -> bool:
-    """Whether features are those of pairs, and not of states (where a domain does not say, of states)."""
-    return getattr(domain, "reading", "literal") in ON_PAIRS
-
-
 def histories(
     setting: PredictionSetting, runs: int, seed: int, first_run: int = 0
 ) -> Iterator[tuple[Trajectory, Array]]:
@@ -234,52 +231,50 @@ def prepare(
 ) -> Callable[[float, float], tuple[Array, int]]:
     """`learn_on` as a function of (α, η), for many step sizes on the same data."""
     check.instance("setting", setting, PredictionSetting)
-    from gqlib.fast import own
     from gqlib.fast import prediction as fast
 
-    check.instance("path", path, Trajectory)
+    fast.sound_path(path)
     sigma = check.array("sigma", sigma, path.reward.shape)
-    domain = setting.make_domain()
+    domain, learner = setting.make_domain(), setting.make_learner()
     if path.phi.shape != (setting.steps, domain.problem.d):
         raise ValueError(
             f"path has features {path.phi.shape}; they should be {(setting.steps, domain.problem.d)}"
         )
-    learner = setting.make_learner()
     _need_ratios(setting, path)
-    if learner == "lstd":
+    if learner is None:
         solved = _lstd_run(setting, path)
         return lambda alpha, eta: (solved, -1)
-    pairs, every = on_pairs(domain), setting.steps // setting.kept
-    gamma, lam = domain.problem.gamma, setting.lam
-    if isinstance(learner, str):
-        step_sizes = fast.prepared(
-            _weighted(path),
-            sigma,
-            domain.theta0,
-            learner=learner,
-            pairs=pairs,
-            lam=lam,
-            gamma=gamma,
-            every=every,
-            bound=LARGEST_WEIGHT,
-        )
-    else:
-        step_sizes = own.prepared(
-            path,
-            sigma,
-            domain.theta0,
-            learner,
-            pairs=pairs,
-            lam=lam,
-            gamma=gamma,
-            kappa=setting.kappa,
-            every=every,
-        )
+    loop, every = dense.loop_of(learner), setting.steps // setting.kept
+    features, columns = _seen(path, sigma)
 
     def learn(alpha: float, eta: float) -> tuple[Array, int]:
-        return step_sizes(alpha, eta * alpha)
+        kept, step = loop(
+            *features,
+            columns,
+            path.ends,
+            domain.theta0,
+            _rates(setting, alpha, eta),
+            every,
+            LARGEST_WEIGHT,
+        )
+        return kept, int(step)
 
     return learn
+
+
+def _seen(path: Trajectory, sigma: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """φ, φ' and φ̄'; R, σ, ρ, π, ρ' and π'. ρ' is ρ of the next step, 1 at an end; a trajectory does not tell π."""
+    rho, unknown = _weighted(path).rho, np.full(len(path), np.nan)
+    rho_next = np.where(path.ends, 1.0, np.append(rho[1:], 1.0))
+    features = (path.phi, path.phi_next, path.phi_next_expected)
+    return features, (path.reward, sigma, rho, unknown, rho_next, unknown)
+
+
+def _rates(setting: PredictionSetting, alpha: float, eta: float) -> Rates:
+    gamma = setting.make_domain().problem.gamma
+    return dense.rates(
+        lam=setting.lam, gamma=gamma, alpha=alpha, beta=eta * alpha, kappa=setting.kappa
+    )
 
 
 def _need_ratios(setting: PredictionSetting, path: Trajectory) -> None:
@@ -321,85 +316,27 @@ def _lstd_run(setting: PredictionSetting, path: Trajectory) -> Array:
 
 
 def _reference_run(setting: PredictionSetting, path: Trajectory, sigma: Array) -> tuple[Array, int]:
-    from gqlib.fast import own
-
     _need_ratios(setting, path)
-    learner = setting.make_learner()
-    if learner == "lstd":
+    learner, rates = setting.make_learner(), _rates(setting, setting.alpha, setting.eta)
+    if learner is None:
         return _lstd_run(setting, path), -1
-    if not isinstance(learner, str):
-        domain = setting.make_domain()
-        learn = own.prepared(
-            path,
-            sigma,
-            domain.theta0,
-            learner.plain(),
-            pairs=on_pairs(domain),
-            lam=setting.lam,
-            gamma=domain.problem.gamma,
-            kappa=setting.kappa,
-            every=setting.steps // setting.kept,
-        )
-        return learn(setting.alpha, setting.eta * setting.alpha)
-    return _steps_of_the_paper(setting, _weighted(path), sigma)
-
-
-def _steps_of_the_paper(
-    setting: PredictionSetting, path: WeightedTrajectory, sigma: Array
-) -> tuple[Array, int]:
-    from gqlib.learners import gq_step, semi_gradient_step
-    from gqlib.learners.gradient_td import gtd2_step, maei_gq_step, tdc_step
-
-    domain = setting.make_domain()
-    theta, pairs = np.array(domain.theta0), on_pairs(domain)
-    omega, trace = np.zeros_like(theta), np.zeros_like(theta)
+    weights = dense.begin(learner, setting.make_domain().theta0, rates)
     every = setting.steps // setting.kept
-    kept = np.full((setting.kept + 1, len(theta)), np.nan)
-    kept[0] = theta
-    common = {"gamma": domain.problem.gamma, "alpha": setting.alpha}
-    gradient = common | {"beta": setting.eta * setting.alpha}
-    for k in range(setting.steps):
-        now, reward, rho = path.phi[k], path.reward[k], path.rho[k]
-        following = path.phi_next[k], path.phi_next_expected[k]
-        if setting.learner == "gq":
-            theta, omega, trace, _ = gq_step(
-                theta,
-                omega,
-                trace,
-                now,
-                reward,
-                *following,
-                sigma=sigma[k],
-                lam=setting.lam,
-                **gradient,
-            )
-        elif setting.learner == "semi-gradient":
-            theta, trace, _ = semi_gradient_step(
-                theta, trace, now, reward, *following, sigma=sigma[k], lam=setting.lam, **common
-            )
-        elif setting.learner == "tdc":
-            weighted = maei_gq_step if pairs else tdc_step
-            theta, omega, trace, _ = weighted(
-                theta,
-                omega,
-                trace,
-                now,
-                reward,
-                following[pairs],
-                rho=rho,
-                lam=setting.lam,
-                **gradient,
-            )
-        else:
-            rho = 1.0 if pairs else rho
-            theta, omega, _ = gtd2_step(
-                theta, omega, now, reward, following[pairs], rho, **gradient
-            )
-        if not (np.abs(theta) <= LARGEST_WEIGHT).all():
+    kept = np.full((setting.kept + 1, len(weights.theta)), np.nan)
+    kept[0] = weights.theta
+    (phi, sampled, expected), columns = _seen(path, sigma)
+    for k, (reward, s, *ratios) in enumerate(np.transpose(columns).tolist()):
+        with np.errstate(over="ignore", invalid="ignore"):  # divergence is counted, not warned of
+            weights, _ = dense.step(
+                learner, weights, phi[k], reward, sampled[k], expected[k], rates,
+                sigma=s, ratios=dense.Ratios(*ratios),
+            )  # fmt: skip
+        if not (np.abs(weights.theta) <= LARGEST_WEIGHT).all():
             return kept, k + 1
-        trace = trace * (not path.ends[k])
+        if path.ends[k]:
+            weights = dense.again(learner, weights, rates)
         if (k + 1) % every == 0:
-            kept[(k + 1) // every] = theta
+            kept[(k + 1) // every] = weights.theta
     return kept, -1
 
 

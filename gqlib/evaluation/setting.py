@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib.domains import baird_star, boyan_chain, cart_pole
 from gqlib.domains.base import Domain
+from gqlib.domains.finite import ON_PAIRS
 from gqlib.learners.sigma import LARGEST_RAMP, SigmaFields
+from gqlib.learners.texts import LEARNERS as BY_NAME
+from gqlib.learners.texts import Learner
 from gqlib.sweeps.setting import Setting, later
-
-if TYPE_CHECKING:
-    from gqlib.fast.own import Learner
 
 __all__ = ["PredictionSetting"]
 
@@ -29,7 +29,8 @@ DOMAINS: dict[str, Callable[..., Domain]] = {
 }
 LearnerName = Literal["gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd"]
 LEARNERS = get_args(LearnerName)
-WITH_SIGMA = ("gq", "semi-gradient")  # the others weight by ρ and aim at π
+# What `gqlib.learners.texts` calls them, where it is something else.
+CALLED = {"semi-gradient": "q_sigma", "emphatic": "emphatic_td"}
 Options = tuple[tuple[str, Any], ...]
 
 
@@ -46,7 +47,7 @@ class PredictionSetting(SigmaFields, Setting):
         Keyword arguments of the function, including `reading`.
     learner : {"gq", "semi-gradient", "tdc", "gtd2", "tdrc", "emphatic", "lstd"}, "module:name", or an object
         The last four and TDC use importance weights and no σ. LSTD solves for the weights at each checkpoint, from all
-        steps so far. One of your own is a `gqlib.fast.own.Learner`.
+        steps so far. One of your own is a `gqlib.learners.texts.Learner`.
     sigma, sigma_noise, sigma_drawn, sigma_clipped, sigma_ramp_to, sigma_decay
         The schedule of σ: see `gqlib.learners.sigma.Schedule`.
     lam, alpha, eta : float
@@ -70,7 +71,7 @@ class PredictionSetting(SigmaFields, Setting):
     >>> PredictionSetting("my_domains:maze", learner="my_learners:mine").imported
     ('my_domains:maze', 'my_learners:mine')
     >>> setting.make_learner(), setting.aims_at_target, PredictionSetting("boyan_chain", learner="lstd").aims_at_target
-    ('gq', False, True)
+    (Learner(gq, with omega), False, True)
     """
 
     domain: str | Domain
@@ -97,12 +98,8 @@ class PredictionSetting(SigmaFields, Setting):
                 f"options is {check.brief(self.options)}; a domain that is made already should have none"
             )
         if isinstance(self.learner, str):
-            _name(
-                "learner", self.learner, LEARNERS, "'module:name', or a Learner of gqlib.fast.own"
-            )
+            _name("learner", self.learner, LEARNERS, "'module:name', or a Learner")
         else:
-            from gqlib.fast.own import Learner
-
             check.instance("learner", self.learner, Learner)
         # What comes back from JSON is a list of lists.
         try:
@@ -141,20 +138,19 @@ class PredictionSetting(SigmaFields, Setting):
             else make_domain(self.domain, self.options)
         )
 
-    def make_learner(self) -> str | Learner:
-        """The learner: its name, or the object that holds its functions."""
-        if not isinstance(self.learner, str):
-            return self.learner
-        from gqlib.fast.own import EMPHATIC, TDRC, Learner
+    def make_learner(self) -> Learner | None:
+        """The learner's text, that for pairs where features are those of pairs; None for least squares, which have none."""
+        pairs = "_pairs" if on_pairs(self.make_domain()) else ""
+        return self._text(pairs)
 
-        if ":" not in self.learner:
-            return (
-                TDRC
-                if self.learner == "tdrc"
-                else EMPHATIC
-                if self.learner == "emphatic"
-                else self.learner
-            )
+    def _text(self, form: str = "") -> Learner | None:
+        if isinstance(self.learner, Learner):
+            return self.learner
+        if self.learner == "lstd":
+            return None
+        if self.learner in LEARNERS:
+            name = CALLED.get(self.learner, self.learner)
+            return BY_NAME.get(name + form, BY_NAME[name])
         found = _import("learner", self.learner)
         check.instance("learner", found, Learner)
         own: Learner = found
@@ -163,10 +159,8 @@ class PredictionSetting(SigmaFields, Setting):
     @property
     def aims_at_target(self) -> bool:
         """Whether the learner weights by ρ and so aims at the value of π."""
-        if isinstance(self.learner, str) and self.learner in LEARNERS:
-            return self.learner not in WITH_SIGMA
-        learner = self.make_learner()
-        return not isinstance(learner, str) and learner.target
+        text = self._text()
+        return text is None or text.target
 
     @cached_property
     def key(self) -> str:
@@ -189,6 +183,11 @@ class PredictionSetting(SigmaFields, Setting):
     def checkpoints(self) -> NDArray[np.intp]:
         """Steps after which θ is kept, (kept + 1,)."""
         return np.arange(self.kept + 1) * (self.steps // self.kept)
+
+
+def on_pairs(domain: Domain) -> bool:
+    """Whether features are those of pairs, and not of states (where a domain does not say, of states)."""
+    return getattr(domain, "reading", "literal") in ON_PAIRS
 
 
 def _name(name: str, value: Any, known: tuple[str, ...], others: str) -> None:

@@ -1,21 +1,14 @@
-r"""Compiled prediction runs: walks of the domains and the learners on them, the twins of the reference code.
+r"""Compiled walks of the domains, the twins of those of `gqlib.domains`.
 
-A run is two passes. The first makes the trajectory from the stream `TRAJECTORY` and σ_k from the stream `SIGMA`; it
-depends on (domain, seed, run) alone, so every setting sees the same data in a given run. The second learns on it:
-
-    GQ(σ, λ)         Eqs. (25)–(26), v of the same step: `gqlib.learners.gq_step`
-    semi-gradient    Eq. (10), backward view: `gqlib.learners.semi_gradient_step`
-    TDC(λ), GTD2     weighted by ρ: `gqlib.learners.gradient_td`; on pairs TDC(λ) is GQ(λ) of Maei and Sutton
-
-The correction is u = σ(1−λ)φ' + (1−σ)(E − λφ') = mix − λφ', computed in the second form, in which σ enters through
-E + σ(φ' − E) alone: where φ' = E, σ drops out to the bit.
+A prediction run is two passes. The first makes the trajectory from the stream `TRAJECTORY` and σ_k from the stream
+`SIGMA`; it depends on (domain, seed, run) alone, so every setting sees the same data in a given run. The second learns on
+it: `gqlib.evaluation.run`.
 
 Arguments are checked here, before the kernels (`gqlib.fast._prediction`) see them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,13 +19,9 @@ from gqlib.domains.base import Domain, Trajectory
 from gqlib.domains.cart_pole import START, CartPole, G, Walker
 from gqlib.domains.finite import Chain, FiniteDomain, Path, WeightedTrajectory
 from gqlib.fast import _prediction as kernel
-from gqlib.rules import LARGEST_WEIGHT
 from gqlib.seeds import SIGMA, TRAJECTORY, generator, words
 
 __all__ = ["trajectory"]
-
-LEARNERS = kernel.LEARNERS
-
 
 _FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 
@@ -153,86 +142,15 @@ def sigma_normals(steps: int, seed: int, run: int) -> Array:
     return np.asarray(kernel.normals(words(seed, run, SIGMA), steps, 1)[:, 0])
 
 
-def prepared(
-    path: WeightedTrajectory,
-    sigma: Array,
-    theta0: Array,
-    *,
-    learner: str,
-    pairs: bool,
-    lam: float,
-    gamma: float,
-    every: int,
-    bound: float = LARGEST_WEIGHT,
-) -> Callable[[float, float], tuple[Array, int]]:
-    """A learner on a trajectory as a function of its step sizes (α, β), for many of them on the same data.
-
-    Parameters
-    ----------
-    path : WeightedTrajectory
-        What the learner sees, T steps with d features; their numbers are not inspected.
-    sigma : ndarray, (T,)
-    theta0 : ndarray, (d,)
-        Initial weights.
-    learner : {"gq", "semi-gradient", "tdc", "gtd2"}
-    pairs : bool
-        Whether features are those of pairs: then TDC and GTD2 bootstrap from the expected ones, and φ_k has no weight.
-    lam, gamma : float
-    every : int
-        Steps from one row of kept weights to the next.
-    bound : float
-        A weight beyond it has diverged.
-
-    Returns
-    -------
-    callable
-        Of (α, β): weights before the first step and after every `every` steps, (T // every + 1, d), and the step of
-        divergence; that is −1 where no weight exceeded `bound`, and rows after it are NaN.
-
-    Examples
-    --------
-    >>> from gqlib.domains import boyan_chain
-    >>> domain = boyan_chain()
-    >>> path = trajectory(domain, 100, seed=0, run=0)
-    >>> learn = prepared(
-    ...     path, np.full(100, 0.5), domain.theta0, learner="gq", pairs=False, lam=0.5, gamma=1.0, every=50)
-    >>> weights, step = learn(0.1, 0.1)
-    >>> weights.shape, step
-    ((3, 4), -1)
-    """
-    check.instance("path", path, WeightedTrajectory)
-    seen = _seen(path, sigma)
-    _rows("theta0", theta0, (seen.phi.shape[1],))
-    learner, pairs = check.choice("learner", learner, tuple(LEARNERS)), check.flag("pairs", pairs)
-    lam, gamma = (
-        check.scalar("lam", lam, low=0.0, high=1.0),
-        check.scalar("gamma", gamma, low=0.0, high=1.0),
-    )
-    every = check.integer("every", every, low=1, high=len(path))
-    method = kernel.Method(
-        LEARNERS[learner], pairs, every, check.scalar("bound", bound, low=0.0, largest=np.inf)
-    )
-
-    def learn(alpha: float, beta: float) -> tuple[Array, int]:
-        alpha, beta = check.numbers(alpha=alpha, beta=beta)
-        kept, step = kernel.learn(seen, theta0, kernel.Rates(lam, gamma, alpha, beta), method)
-        return kept, int(step)
-
-    return learn
-
-
-def _seen(path: WeightedTrajectory, sigma: Array) -> kernel.Seen:
-    """The arrays of a trajectory as the kernel takes them, with shapes that fit together."""
+def sound_path(path: Trajectory) -> None:
+    """Refuse a trajectory whose arrays do not fit together: a compiled loop would leave them."""
+    check.instance("path", path, Trajectory)
     if np.ndim(path.phi) != 2:
         raise ValueError(f"path.phi is {check.brief(path.phi)}; it should have a row for each step")
     shape = path.phi.shape
-    _rows("path.phi", path.phi, shape)
-    _rows("path.phi_next", path.phi_next, shape)
-    _rows("path.phi_next_expected", path.phi_next_expected, shape)
+    for name in ("phi", "phi_next", "phi_next_expected"):
+        _rows(f"path.{name}", getattr(path, name), shape)
     _rows("path.reward", path.reward, shape[:1])
-    _rows("path.rho", path.rho, shape[:1])
     _rows("path.ends", path.ends, shape[:1], _BOOL)
-    _rows("sigma", sigma, shape[:1])
-    return kernel.Seen(
-        path.phi, path.reward, path.phi_next, path.phi_next_expected, path.ends, path.rho, sigma
-    )
+    if isinstance(path, WeightedTrajectory):
+        _rows("path.rho", path.rho, shape[:1])

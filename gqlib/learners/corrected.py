@@ -34,7 +34,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+from gqlib.learners import dense
 from gqlib.learners.gq import mix
+from gqlib.learners.texts import LEARNERS
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.variance import NoiseParabola, arrival_moments, second_moment_limit
@@ -137,13 +139,15 @@ def corrected_gq_step(
     w = phi_next
     if phi_next_traced is not None:
         w = check.array("phi_next_traced", phi_next_traced, theta.shape, largest=np.inf)
-    u = mix(sigma, rho_next * phi_next, phi_next_expected)
-    trace = gamma * lam * c * trace + phi
-    delta = reward + gamma * (theta @ u) - theta @ phi
-    theta = theta + alpha * (delta * trace - gamma * (trace @ omega) * (u - lam * w))
-    omega = omega + beta * (delta * trace - phi * (phi @ omega))
-    check.finite(theta=theta, omega=omega, trace=trace, reward=delta)
-    return theta, omega, trace, float(delta)
+    weights = dense.Weights(theta, omega, c * trace)
+    numbers = dense.rates(lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    new, delta = dense.step(
+        LEARNERS["corrected_gq"], weights, phi, reward, phi_next, phi_next_expected, numbers,
+        sigma=sigma, ratios=dense.Ratios(rho_next=rho_next),
+    )  # fmt: skip
+    theta = new.theta + alpha * gamma * lam * (new.trace @ omega) * (w - phi_next)
+    check.finite(theta=theta, omega=new.omega, trace=new.trace, reward=delta)
+    return theta, new.omega, new.trace, delta
 
 
 class ExpectedErrorProblem(PredictionProblem):

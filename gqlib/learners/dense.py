@@ -25,7 +25,7 @@ from gqlib.fast._kept import keep
 from gqlib.learners._records import Before, Rates, Seen
 from gqlib.learners.texts import Learner
 
-__all__ = ["Ratios", "Weights", "again", "begin", "loop_of", "plain", "rates", "step"]
+__all__: list[str] = []  # arguments are checked by the steps and runs that stand on it
 
 
 class Ratios(NamedTuple):
@@ -59,8 +59,8 @@ class Weights(NamedTuple):
     theta: Array
     omega: Array
     trace: Array
-    memory: Any
-    due: Array
+    memory: Any = (0.0,)
+    due: Array | float = 0.0
 
 
 def rates(
@@ -190,8 +190,8 @@ def step(
 def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
     """The compiled learner on T steps: weights before the first and after every `every`, and the step of divergence.
 
-    The loop takes φ, φ', φ̄' (T, d), R, σ, ρ, ρ', π, π' and whether an episode ends (T,), θ_0, `Rates`, `every` and the
-    bound beyond which a weight has diverged; the step is −1 where none has, and rows after it are NaN.
+    The loop takes φ, φ', φ̄' (T, d), a tuple of R, σ, ρ, π, ρ' and π' (T,), whether an episode ends (T,), θ_0, `Rates`,
+    `every` and the bound beyond which a weight has diverged; the step is −1 where none has, and rows after it are NaN.
     """
     begins, before, after = learner.begin, learner.before, learner.after
     gradient, here, late = learner.gradient, learner.here, learner.late
@@ -201,7 +201,7 @@ def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
     def run(
         phis: Any, nexts: Any, expecteds: Any, numbers: Any, ends: Any, theta0: Any, rates: Any, every: Any, bound: Any
     ) -> Any:  # fmt: skip
-        rewards, sigmas, rhos, rho_nexts, pis, pi_nexts = numbers
+        rewards, sigmas, rhos, pis, rho_nexts, pi_nexts = numbers
         steps, size = phis.shape
         kept = np.full((steps // every + 1, size), np.nan)
         theta, omega, trace, due = theta0.copy(), np.zeros(size), np.zeros(size), np.zeros(size)

@@ -9,6 +9,8 @@ A step sees φ_k, R, φ_{k+1} and E_πφ(S_{k+1}, ·), the last two zero where a
     θ_{k+1} = θ_k + α(δ_k e_k − γ v ω_k)                                        (26)
 
 The functions are pure: arrays in, new arrays out. Any finite σ will do, since the paper's dynamic σ can leave [0, 1].
+They are the texts "q_sigma" and "gq" of `gqlib.learners.texts`, carried out by `gqlib.learners.dense`; Algorithm 1 as
+printed is here in its own words, since its v is a matrix.
 Checks take most of the time of a step; `gq_steps` checks a whole trajectory once, and its numbers are the same.
 """
 
@@ -19,6 +21,8 @@ from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+from gqlib.learners import dense
+from gqlib.learners.texts import LEARNERS
 
 __all__ = ["gq_step", "gq_step_lagged", "gq_steps", "mix", "semi_gradient_step", "v_vector"]
 
@@ -79,11 +83,15 @@ def semi_gradient_step(
     theta, trace, phi, phi_next, phi_next_expected = check.vectors(
         theta=theta, trace=trace, phi=phi, phi_next=phi_next, phi_next_expected=phi_next_expected
     )
-    trace = gamma * lam * trace + phi
-    delta = reward + gamma * (theta @ mix(sigma, phi_next, phi_next_expected)) - theta @ phi
-    theta = theta + alpha * delta * trace
+    weights, numbers = (
+        dense.Weights(theta, 0.0 * theta, trace),
+        dense.rates(lam=lam, gamma=gamma, alpha=alpha),
+    )
+    (theta, _, trace, *_), delta = dense.step(
+        LEARNERS["q_sigma"], weights, phi, reward, phi_next, phi_next_expected, numbers, sigma=sigma
+    )
     check.finite(theta=theta)  # then trace and delta are finite too, or their product would not be
-    return theta, trace, float(delta)
+    return theta, trace, delta
 
 
 def gq_step(
@@ -125,35 +133,13 @@ def gq_step(
         phi_next=phi_next,
         phi_next_expected=phi_next_expected,
     )
-    theta, omega, trace, delta = _gq(
-        theta,
-        omega,
-        trace,
-        phi,
-        reward,
-        phi_next,
-        phi_next_expected,
-        sigma,
-        lam,
-        gamma,
-        alpha,
-        beta,
+    weights = dense.Weights(theta, omega, trace)
+    numbers = dense.rates(lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    (theta, omega, trace, *_), delta = dense.step(
+        LEARNERS["gq"], weights, phi, reward, phi_next, phi_next_expected, numbers, sigma=sigma
     )
     check.finite(theta=theta, omega=omega)
     return theta, omega, trace, delta
-
-
-def _gq(
-    theta: Array, omega: Array, trace: Array, phi: Array, reward: float, phi_next: Array, phi_next_expected: Array,
-    sigma: float, lam: float, gamma: float, alpha: float, beta: float,
-) -> tuple[Array, Array, Array, float]:  # fmt: skip
-    """The mathematics of `gq_step`, of arguments that were checked."""
-    trace = gamma * lam * trace + phi
-    delta = reward + gamma * (theta @ mix(sigma, phi_next, phi_next_expected)) - theta @ phi
-    v_omega = v_vector(sigma, lam, phi_next, phi_next_expected) * (trace @ omega)
-    theta = theta + alpha * (delta * trace - gamma * v_omega)
-    omega = omega + beta * (delta * trace - phi * (phi @ omega))
-    return theta, omega, trace, float(delta)
 
 
 def gq_steps(
@@ -220,15 +206,17 @@ def gq_steps(
             f"ends is {check.brief(ends)}; it should have {len(rows)} entries, each True or False"
         )
     thetas, deltas = np.empty(rows.shape), np.empty(len(rows))
-    rates, none = (sigma, lam, gamma, alpha, beta), np.zeros_like(trace)
+    learner, weights = LEARNERS["gq"], dense.Weights(theta, omega, trace)
+    numbers = dense.rates(lam=lam, gamma=gamma, alpha=alpha, beta=beta)
     with np.errstate(over="ignore", invalid="ignore"):
         for k, (r, end) in enumerate(zip(rewards, over.tolist(), strict=True)):
-            theta, omega, trace, deltas[k] = _gq(
-                theta, omega, trace, rows[k], r, after[k], expected[k], *rates
+            weights, deltas[k] = dense.step(
+                learner, weights, rows[k], r, after[k], expected[k], numbers, sigma=sigma
             )
-            thetas[k] = theta
+            thetas[k] = weights.theta
             if end:
-                trace = none
+                weights = dense.again(learner, weights, numbers)
+    theta, omega, trace, *_ = weights
     # What is not finite stays so, in θ or in ω.
     if not (np.isfinite(theta).all() and np.isfinite(omega).all()):
         lost = np.flatnonzero(~(np.isfinite(thetas).all(axis=1) & np.isfinite(deltas)))

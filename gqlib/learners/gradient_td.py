@@ -11,7 +11,8 @@ On states (Sutton et al. 2009; Maei 2011, who calls TDC(λ) GTD(λ)),
 On state–action pairs the first action is given and needs no weight. GQ(λ) of Maei and Sutton (2010) is TDC(λ) with
 e_k = γλρ_k e_{k−1} + φ_k and E_πφ(S_{k+1}, ·) in place of φ_{k+1}; GTD2 takes that too, with ρ = 1.
 
-Nothing here uses `gqlib.learners.gq`, so that an equality with GQ(σ, λ) is a result.
+They are texts of their own, "tdc", "tdc_pairs" and "gtd2" (`gqlib.learners.texts`), so that an equality with GQ(σ, λ) is
+a result.
 """
 
 from __future__ import annotations
@@ -21,29 +22,33 @@ from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+from gqlib.learners import dense
+from gqlib.learners.texts import LEARNERS
 
 __all__ = ["gtd2_step", "maei_gq_step", "tdc_step"]
 
 
-def _corrected(
-    theta: Array,
-    omega: Array,
-    trace: Array,
-    phi: Array,
-    reward: float,
-    phi_next: Array,
-    *,
-    lam: float,
-    gamma: float,
-    alpha: float,
-    beta: float,
+def _step(
+    name: str,
+    weights: dense.Weights,
+    seen: tuple[Array, float, Array],
+    rho: float,
+    **numbers: float,
 ) -> tuple[Array, Array, Array, float]:
-    """What TDC(λ) and GQ(λ) do with e_k once they have it; `phi_next` is whatever δ bootstraps from."""
-    delta = reward + gamma * (theta @ phi_next) - theta @ phi
-    theta = theta + alpha * (delta * trace - gamma * (1.0 - lam) * (trace @ omega) * phi_next)
-    omega = omega + beta * (delta * trace - (phi @ omega) * phi)
+    """A step of the text of that name, refused where it overflows."""
+    phi, reward, after = seen
+    (theta, omega, trace, *_), delta = dense.step(
+        LEARNERS[name],
+        weights,
+        phi,
+        reward,
+        after,
+        after,
+        dense.rates(**numbers),
+        ratios=dense.Ratios(rho),
+    )
     check.finite(theta=theta, omega=omega, trace=trace, reward=delta)
-    return theta, omega, trace, float(delta)
+    return theta, omega, trace, delta
 
 
 def tdc_step(
@@ -79,10 +84,8 @@ def tdc_step(
     theta, omega, trace, phi, phi_next = check.vectors(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next
     )
-    trace = gamma * lam * rho * trace + rho * phi
-    return _corrected(
-        theta, omega, trace, phi, reward, phi_next, lam=lam, gamma=gamma, alpha=alpha, beta=beta
-    )
+    weights, seen = dense.Weights(theta, omega, trace), (phi, reward, phi_next)
+    return _step("tdc", weights, seen, rho, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
 
 
 def maei_gq_step(
@@ -116,19 +119,8 @@ def maei_gq_step(
     theta, omega, trace, phi, phi_next_expected = check.vectors(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next_expected=phi_next_expected
     )
-    trace = gamma * lam * rho * trace + phi
-    return _corrected(
-        theta,
-        omega,
-        trace,
-        phi,
-        reward,
-        phi_next_expected,
-        lam=lam,
-        gamma=gamma,
-        alpha=alpha,
-        beta=beta,
-    )
+    weights, seen = dense.Weights(theta, omega, trace), (phi, reward, phi_next_expected)
+    return _step("tdc_pairs", weights, seen, rho, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
 
 
 def gtd2_step(
@@ -161,9 +153,6 @@ def gtd2_step(
     theta, omega, phi, phi_next = check.vectors(
         theta=theta, omega=omega, phi=phi, phi_next=phi_next
     )
-    delta = reward + gamma * (theta @ phi_next) - theta @ phi
-    phi_omega = phi @ omega
-    theta = theta + alpha * rho * phi_omega * (phi - gamma * phi_next)
-    omega = omega + beta * (rho * delta - phi_omega) * phi
-    check.finite(theta=theta, omega=omega, reward=delta)
-    return np.asarray(theta), np.asarray(omega), float(delta)
+    weights, seen = dense.Weights(theta, omega, np.zeros_like(theta)), (phi, reward, phi_next)
+    theta, omega, _, delta = _step("gtd2", weights, seen, rho, gamma=gamma, alpha=alpha, beta=beta)
+    return theta, omega, delta

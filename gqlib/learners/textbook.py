@@ -31,12 +31,14 @@ from numpy.typing import ArrayLike
 
 from gqlib import _validate as check
 from gqlib._validate import Array
+from gqlib.learners import dense
 from gqlib.learners.corrected import (
     ExpectedErrorProblem,
     VariantTables,
     importance_ratios,
     trace_goes_on,
 )
+from gqlib.learners.texts import LEARNERS
 from gqlib.mdp import FiniteMDP
 from gqlib.prediction import PredictionProblem
 from gqlib.variance import trace_first_moments, trace_second_moments
@@ -165,12 +167,12 @@ def textbook_gq_step(
         phi_next_expected=phi_next_expected,
         phi_next_carried=phi_next_carried,
     )
-    e = gamma * lam * c * old + now
-    delta = r + gamma * (weights @ mean) - weights @ now
-    new_theta = weights + alpha * (delta * e - gamma * (e @ aux) * (mean - lam * carried))
-    new_omega = aux + beta * (delta * e - now * (now @ aux))
-    check.finite(theta=new_theta, omega=new_omega, trace=e, reward=delta)
-    return new_theta, new_omega, e, float(delta)
+    held = dense.Weights(weights, aux, old, memory=(c,))
+    numbers = dense.rates(lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    # The text multiplies φ' by c' itself: c' = π' = 1 leaves what is carried as it was handed in.
+    new, delta = dense.step(LEARNERS["textbook_gq"], held, now, r, carried, mean, numbers)
+    check.finite(theta=new.theta, omega=new.omega, trace=new.trace, reward=delta)
+    return new.theta, new.omega, new.trace, delta
 
 
 def textbook_tables(

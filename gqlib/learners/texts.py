@@ -76,6 +76,8 @@ class Learner:
         Whether what θ gains along the next state's features is due in the step after, once its δ is known.
     traced : bool
         Whether θ gains a multiple of the next state's mean features under the behaviour policy.
+    target : bool
+        Whether it weights by ρ all along, and so aims at the value of π on a trajectory of μ: its MSPBE is then that of π.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class Learner:
     here: bool = False
     late: bool = False
     traced: bool = False
+    target: bool = False
 
     def __repr__(self) -> str:
         words = ["with omega" if self.gradient else "without omega", *["a ridge"] * self.ridge]
@@ -118,7 +121,7 @@ class Learner:
         for name, arguments in {"begin": ("rates",), "before": step, "after": step}.items():
             if not is_jitted(check.takes(name, getattr(self, name), *arguments)) and COMPILED:
                 raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
-        for name in ("gradient", "ridge", "together", "here", "late", "traced"):
+        for name in ("gradient", "ridge", "together", "here", "late", "traced", "target"):
             check.flag(name, getattr(self, name))
         if self.together and self.ridge:
             raise ValueError("together is True, and so is ridge; with a ridge it should be False")
@@ -394,15 +397,17 @@ LEARNERS: dict[str, Learner] = {
     "true_online_sarsa": Learner(_nothing, _dutch, _true_online, gradient=False, here=True),
     "qrc": Learner(_two, _qrc_before, _qrc, ridge=True, here=True),
     "watkins": Learner(_nothing, _cut_before, _expected_sarsa, gradient=False),
-    "greedy_gq": Learner(_nothing, _ratio_before, _greedy_gq, together=True),
+    "greedy_gq": Learner(_nothing, _ratio_before, _greedy_gq, together=True, target=True),
     "textbook_gq": Learner(_nothing, _textbook_before, _textbook, together=True),
-    "td": Learner(_nothing, _td_before, _sarsa, gradient=False),
-    "tdc": Learner(_nothing, _weighted_before, _tdc, together=True),
-    "tdrc": Learner(_nothing, _tdrc_before, _tdc, ridge=True),
-    "gtd2": Learner(_nothing, _gtd2_before, _gtd2, here=True),
-    "emphatic_td": Learner(_nothing, _emphatic_before, _emphatic, gradient=False),
-    "tdc_pairs": Learner(_nothing, _ratio_before, _greedy_gq, together=True),
-    "tdrc_pairs": Learner(_nothing, _tdrc_pairs_before, _greedy_gq, ridge=True),
-    "gtd2_pairs": Learner(_nothing, _gtd2_pairs_before, _gtd2_pairs, here=True),
-    "emphatic_td_pairs": Learner(_nothing, _emphatic_pairs_before, _emphatic_pairs, gradient=False),
+    "td": Learner(_nothing, _td_before, _sarsa, gradient=False, target=True),
+    "tdc": Learner(_nothing, _weighted_before, _tdc, together=True, target=True),
+    "tdrc": Learner(_nothing, _tdrc_before, _tdc, ridge=True, target=True),
+    "gtd2": Learner(_nothing, _gtd2_before, _gtd2, here=True, target=True),
+    "emphatic_td": Learner(_nothing, _emphatic_before, _emphatic, gradient=False, target=True),
+    "tdc_pairs": Learner(_nothing, _ratio_before, _greedy_gq, together=True, target=True),
+    "tdrc_pairs": Learner(_nothing, _tdrc_pairs_before, _greedy_gq, ridge=True, target=True),
+    "gtd2_pairs": Learner(_nothing, _gtd2_pairs_before, _gtd2_pairs, here=True, target=True),
+    "emphatic_td_pairs": Learner(
+        _nothing, _emphatic_pairs_before, _emphatic_pairs, gradient=False, target=True
+    ),
 }

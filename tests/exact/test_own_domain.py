@@ -17,7 +17,7 @@ from gqlib.domains import (
 from gqlib.domains.base import Domain, Trajectory
 from gqlib.evaluation import PredictionSetting, run_prediction
 from gqlib.evaluation.curves import curve_runs
-from gqlib.fast import own
+from gqlib.learners.texts import LEARNERS
 
 
 def maze(reading="pairs", d=4, gamma=0.95):
@@ -69,7 +69,7 @@ def test_without_a_ridge_tdrc_is_tdc(reading):
 @pytest.fixture
 def module(monkeypatch):
     made = ModuleType("my_study")
-    made.maze, made.tdrc, made.word = maze, own.TDRC, "nothing to call"
+    made.maze, made.tdrc, made.word = maze, LEARNERS["tdrc"], "nothing to call"
     monkeypatch.setitem(sys.modules, "my_study", made)
     return made
 
@@ -79,7 +79,7 @@ def test_names_of_ones_own_are_as_good_as_objects(module):
     assert named.imported == ("my_study:maze", "my_study:tdrc")
     assert len(named.key) == 64
     by_name = curve_runs(named, 2, 0, first_run=0)
-    by_object = curve_runs(settings(maze("expected"), own.TDRC), 2, 0, first_run=0)
+    by_object = curve_runs(settings(maze("expected"), LEARNERS["tdrc"]), 2, 0, first_run=0)
     for name in ("mspbe", "error"):
         np.testing.assert_array_equal(by_name[name], by_object[name])
 

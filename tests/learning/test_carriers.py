@@ -23,8 +23,8 @@ GAMMA, LAM, SIGMA, KAPPA = 0.8, 0.5, 0.3, 2.0
 def test_the_compiled_loop_takes_the_steps_of_numpy(name):
     learner, rng, steps = LEARNERS[name], np.random.default_rng(0), 40
     phi, after, expected = rng.normal(size=(3, steps, 5))
-    seen = rng.random((6, steps)) + 0.1  # rewards, σ, ρ, ρ', π, π'
-    rewards, sigmas, rhos, rho_nexts, pis, pi_nexts = seen
+    seen = rng.random((6, steps)) + 0.1  # rewards, σ, ρ, π, ρ', π'
+    rewards, sigmas, *ratios = seen
     ends = rng.random(steps) < 0.1
     numbers = dense.rates(lam=0.7, gamma=0.9, alpha=0.05, beta=0.1, kappa=0.5)
     kept, when = dense.loop_of(learner)(
@@ -32,10 +32,9 @@ def test_the_compiled_loop_takes_the_steps_of_numpy(name):
     )
     weights = dense.begin(learner, np.ones(5), numbers)
     for k in range(steps):
-        ratios = dense.Ratios(rhos[k], pis[k], rho_nexts[k], pi_nexts[k])
         weights, _ = dense.step(
             learner, weights, phi[k], rewards[k], after[k], expected[k], numbers,
-            sigma=sigmas[k], ratios=ratios,
+            sigma=sigmas[k], ratios=dense.Ratios(*(column[k] for column in ratios)),
         )  # fmt: skip
         if ends[k]:
             weights = dense.again(learner, weights, numbers)
