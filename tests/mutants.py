@@ -186,7 +186,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "sweeps/workers": ("workers", "cluster", "sweep"),
     "symbolic": ("symbolic",),
     "tabular/_arguments": ("tabular",),
-    "tabular/control": ("tabular_control",),
+    "tabular/_along": ("tabular",),
     "tabular/errors": ("tabular_errors",),
     "tabular/n_step": ("tabular",),
     "tabular/one_step": ("tabular",),
@@ -256,7 +256,10 @@ COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast/_car": ("learners/corrected, step by step", ("corrected", "fast_control")),
     "fast/_prediction": ("evaluation/run, step by step", ("fast_prediction",)),
     "fast/_rng": ("xoshiro on Python integers, published words, mpmath", ("rng",)),
-    "fast/_tabular": ("tabular/n_step, traces and control", ("fast_tabular",)),
+    "fast/_tabular": (
+        "tabular/n_step, tabular/_along, and the definitions in the tests",
+        ("fast_tabular", "tabular_control"),
+    ),
 }
 READ = (
     "benchmarks",

@@ -41,4 +41,4 @@ def along(
     kept, _ = dense.loop_of(LEARNERS[learner])(
         visits[:-1], visits[1:], mean, numbers, ones < 0.0, table.ravel(), rates, steps, np.inf
     )
-    return kept[-1].reshape(table.shape)
+    return np.asarray(kept[-1].reshape(table.shape))
