@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -160,9 +159,8 @@ def plain_bare(setting: ControlSetting) -> Callable[[], int]:
 
 def reference(setting: ControlSetting) -> Callable[[], int]:
     """The dense NumPy reference, on one short episode: its cost per step does not depend on the number of steps."""
-    one_reference_run = import_module("gqlib.control.reference").one_run
     short = replace(setting, episodes=1, max_steps=min(300, setting.max_steps))
-    return lambda: int(np.abs(one_reference_run(short, SEED, 0)[0]).sum())
+    return lambda: int(np.abs(one_run(short, SEED, 0, reference=True)[0]).sum())
 
 
 def _task(first_run: int, runs: int) -> int:
@@ -210,7 +208,7 @@ def flush_rule(
 ) -> list[dict[str, float]]:
     """What the flush threshold costs and what it does to the weights, against the dense NumPy reference."""
     short = replace(BASE, episodes=1, max_steps=2000, p=512)
-    exact = import_module("gqlib.control.reference").one_run(short, SEED, 0)[2]
+    exact = one_run(short, SEED, 0, reference=True)[2]
     rows = []
     for threshold in thresholds:
 

@@ -425,7 +425,6 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "learners.gq.gq_steps": dict.fromkeys(("phi", "phi_next", "phi_next_expected"), VALUES["tables"][0])
     | {"reward": np.array([1.0, -1.0]), "ends": None},
     "learners.sigma.Schedule": {"noise": 0.25, "drawn": "episode", "ramp_to": 0.75},
-    **{f"tabular.control.{n}_control": {"sigma": np.array([0.0, 1.0])} for n in ("n_step_q_sigma", "q_sigma_lambda")},
     "control.gym.tile_coder": ENV | {"size": 64},
     "control.gym.features_of": ENV | {"low": VALUES["low"], "high": VALUES["high"]},
     "control.gym.evaluate": ENV

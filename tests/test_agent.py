@@ -177,7 +177,7 @@ def test_an_agent_takes_every_setting_at_its_ends_and_keeps_it():
     agent = Agent(table, np.random.default_rng(0))
     settings = {name: getattr(agent, name) for name in _SETTINGS}
     assert settings == {"sigma": 0.0, "lam": 0.9, "gamma": 0.99, "alpha": 0.01, "eta": 1.0, "epsilon": 0.1,
-                        "target": "epsilon-greedy", "corrected": False}  # fmt: skip
+                        "target": "epsilon-greedy", "corrected": False, "learner": "gq"}  # fmt: skip
     assert (agent.steps, agent.episodes, agent.rate("alpha"), agent.rate("epsilon")) == (
         0,
         0,

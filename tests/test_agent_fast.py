@@ -2,8 +2,11 @@
 
 import copy
 import dataclasses
+import json
 import pickle
 import warnings
+from itertools import pairwise
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -24,10 +27,17 @@ from gqlib.control.gym import (
 )
 from gqlib.control.schedules import Anneal
 from gqlib.control.vector import play_side_by_side
-from gqlib.fast import _agent
+from gqlib.domains.random_walk import random_walk
+from gqlib.engine import EngineSetting, _steps, environments, run_setting
+from gqlib.fast import _tiles
+from gqlib.fast.rng import uniform
+from gqlib.learners.texts import LEARNERS
 from gqlib.rules import TIE
+from gqlib.seeds import BEHAVIOUR, START, TRAJECTORY, words
 from gqlib.sweeps.store import DamagedFile, pack, unpack
 from gqlib.tiles3 import IHT, tiles
+
+ORACLES = Path(__file__).parent / "oracles"
 
 
 def tiled(size=512, actions=3):
@@ -59,14 +69,14 @@ def follow(agent, path):
 
 def test_the_hash_of_a_tile_is_that_of_python():
     rows = np.random.default_rng(0).integers(0, 2**40, (500, 4))
-    assert [int(_agent.hash_of(row)) for row in rows] == [hash(tuple(row.tolist())) for row in rows]
+    assert [int(_tiles.hash_of(row)) for row in rows] == [hash(tuple(row.tolist())) for row in rows]
 
 
 def test_the_hash_that_python_keeps_for_errors_is_another_number():
     """Worked back from the hash: the second number of a tile whose hash would be −1."""
     word, across, into, first, length = (
         2**64,
-        *map(int, (_agent._ACROSS, _agent._INTO, _agent._FIRST, _agent._LENGTH)),
+        *map(int, (_tiles._ACROSS, _tiles._INTO, _tiles._FIRST, _tiles._LENGTH)),
     )
     mixed = (word - 1 - (2 ^ length)) * pow(across, -1, word) % word
     for number in range(1000):
@@ -75,15 +85,15 @@ def test_the_hash_that_python_keeps_for_errors_is_another_number():
         last = ((mixed >> 31 | mixed << 33) % word - begun) * pow(into, -1, word) % word
         if last < 2**61 - 1:  # Python's own hash of such a number is the number
             break
-    assert int(_agent.hash_of(np.array([number, last]))) == hash((number, last)) == 1546275796
+    assert int(_tiles.hash_of(np.array([number, last]))) == hash((number, last)) == 1546275796
 
 
 def test_tiles_that_differ_in_the_action_alone_have_places_of_their_own():
     """In a table of two places, where the search for the second has to pass the first."""
     rows = [np.array([0, 1, action]) for action in range(40)]
-    one, other = [row for row in rows if int(_agent.hash_of(row)) % 2 == 0][:2]
+    one, other = [row for row in rows if int(_tiles.hash_of(row)) % 2 == 0][:2]
     slots, keys = np.array([1, 0]), np.array([one, [0, 0, 0]])
-    assert (_agent.place_of(one, slots, keys), _agent.place_of(other, slots, keys)) == (0, 1)
+    assert (_tiles.place_of(one, slots, keys), _tiles.place_of(other, slots, keys)) == (0, 1)
 
 
 def test_a_point_is_as_large_as_a_number_may_be_and_no_larger():
@@ -95,50 +105,39 @@ def test_a_point_is_as_large_as_a_number_may_be_and_no_larger():
         coder.active(np.array([1.1e50, 0.0]))
 
 
-def test_what_a_flush_forgets_is_negligible():
-    weights, lazy = np.zeros((3, 3)), np.array([1e-9, 2.0, 3.0, 0.0, 0.0])
-    weights[:, _agent.E] = [1e-10, 1e-12, 1e-5]
-    touched = np.array([0, 1, 2])
-    assert _agent.flush(weights, lazy, touched, 3) == 2
-    np.testing.assert_allclose(weights[:, _agent.E], [1e-19, 0.0, 1e-14], rtol=1e-12)
-    assert touched[:2].tolist() == [0, 2]
-    np.testing.assert_allclose(weights[:, _agent.T], [2e-10, 2e-12, 2e-5], rtol=1e-12)
-
-
 def test_a_trace_that_is_forgotten_leaves_its_share_in_both_weights():
-    weights, lazy = np.zeros((2, 3)), np.array([0.5, 2.0, 3.0, 7.0, 8.0])
-    weights[:, _agent.E] = [4.0, 5.0]
-    _agent.forget(weights, lazy, np.array([0, 1]), 2)
-    assert weights[:, [_agent.T, _agent.W, _agent.E]].tolist() == [
-        [8.0, 12.0, 0.0],
-        [10.0, 15.0, 0.0],
-    ]
-    assert lazy.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+    weights, lazy = np.array([0.0, 4.0, 0.0, 1.0, 0.0, 5.0, 0.0, 2.0]), _steps.empty()
+    lazy[: _steps.S + 1] = 0.5, 2.0, 3.0, 7.0, 8.0, 0.25  # ω = sW + hE
+    lazy[[_steps.BEGUN, _steps.LIVE]] = 1.0, 2.0
+    _steps.forget(weights, lazy, np.array([0, 4, 0]))
+    assert weights.tolist() == [8.0, 0.0, 48.0, 0.0, 10.0, 0.0, 60.0, 0.0]
+    assert lazy[: _steps.S + 1].tolist() == [1.0, 0.0, 0.0, 0.0, 0.0, 0.25]
+    assert not lazy[[_steps.BEGUN, _steps.LIVE]].any()
 
 
 def handed_over(agent, state=(0.0, 1.0), after=(0.5, 0.5)):
-    """What the kernel takes of an agent on tiles: the tiles of a pair and of the state after, and its memory."""
-    here, ahead = agent.features.active(state)[0], agent.features.active(after)
-    weights, touched = (
-        np.zeros((agent.features.size, 3)),
-        np.zeros(agent.features.size, dtype=np.int64),
-    )
-    lazy = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
-    return here, ahead, weights, lazy, touched, np.zeros(3, dtype=np.int64), np.zeros((2, 3))
+    """What the kernel takes of an agent on tiles: those of both states, and its memory."""
+    rows, ahead = agent.features.active(state), agent.features.active(after)
+    weights, live = np.zeros(4 * agent.features.size + 4), np.zeros(agent.features.size, dtype=int)
+    return rows, 0, ahead, weights, _steps.empty(), live, np.zeros(3)
 
 
-NUMBERS = {"sigma": 0.5, "lam": 0.9, "gamma": 0.9, "alpha": 0.1, "beta": 0.1}
+LEARN, ADVANCE = _steps.steps_of(LEARNERS["gq"])
+
+
+def numbers(epsilon=0.1):
+    """σ, ε, a greedy target, λ, γ, α, η, β and κ."""
+    return np.array([0.5, epsilon, 1.0, 0.9, 0.9, 0.1, 1.0, 0.1, 1.0])
 
 
 def test_a_trace_that_has_left_its_bounds_is_refused_though_its_error_has_not():
     given = handed_over(Agent(tiled(), np.random.default_rng(0)))
-    lazy = given[3]
-    lazy[_agent.M] = 1e101
-    before = lazy.tolist()
-    assert np.isnan(_agent.learn(*given, 0, 1.0, True, *NUMBERS.values(), 0.1, True, False))
-    assert (lazy.tolist(), given[2].any()) == (before, False)
-    lazy[_agent.M] = 1e99
-    assert _agent.learn(*given, 0, 1.0, True, *NUMBERS.values(), 0.1, True, False) == 1.0
+    lazy = given[4]
+    lazy[_steps.M] = 1e101
+    assert np.isnan(LEARN(*given, numbers(), 0, 1.0, True))
+    assert (lazy[_steps.M], lazy[_steps.C], given[3].any()) == (1e101, 1.0, False)
+    lazy[_steps.M] = 1e99
+    assert LEARN(*given, numbers(), 0, 1.0, True) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -146,10 +145,75 @@ def test_a_trace_that_has_left_its_bounds_is_refused_though_its_error_has_not():
 )
 def test_an_action_is_explored_below_epsilon_and_not_at_it(explore, epsilon, taken):
     given = handed_over(Agent(tiled(), np.random.default_rng(0)))
-    found = _agent.advance(
-        *given, explore, 0.99, 1.0, True, *NUMBERS.values(), epsilon, True, False
+    assert ADVANCE(*given, numbers(epsilon), explore, 0.99, 1.0, True) == (taken, 1.0)
+
+
+def test_an_agent_takes_the_steps_of_the_engine():
+    """ρ and π of an action are those of the moment when it was chosen: Watkins' trace is cut as in the engine's loop."""
+    walk, draws = random_walk(9), words(3, 0, BEHAVIOUR)
+    setting = EngineSetting(
+        environments.chain(walk), "watkins", episodes=40, alpha=0.1, lam=0.9, gamma=1.0, epsilon=0.3
     )
-    assert found == (taken, 1.0)
+    agent = Agent(
+        TableCoder(11, 2), np.random.default_rng(0), learner="watkins", alpha=0.1, lam=0.9, gamma=1.0,
+        epsilon=0.3, target="greedy",
+    )  # fmt: skip
+    chain, moves = setting.make_environment(), words(3, 0, TRAJECTORY)
+    starts, found = words(3, 0, START), []
+
+    def act(state):
+        u = uniform(draws)
+        return agent.greedy(state) if u >= 0.3 else int(u >= 0.15)
+
+    for _ in range(40):
+        state, ends, steps = chain.start(chain.data, starts), False, 0
+        action = act(state)
+        while not ends:
+            after, reward, ends = chain.step(chain.data, state, action, moves)
+            chosen = 0 if ends else act(after)
+            agent.learn(state, action, float(reward), after, chosen, terminated=bool(ends))
+            state, action, steps = after, chosen, steps + 1
+        agent.end_episode()
+        found.append(steps)
+    engine = run_setting(setting, 1, 3)
+    assert engine.steps[0].tolist() == found
+    np.testing.assert_allclose(np.sort(agent.theta), np.sort(engine.theta[0]), rtol=0, atol=1e-12)
+
+
+def test_an_agent_of_version_0_2_goes_on():
+    """A file that 0.2 wrote in the middle of an episode, and the errors of the twenty steps that followed there."""
+    kept = json.loads((ORACLES / "agent_0_2.json").read_text())
+    agent, points = Agent.load(ORACLES / "agent_0_2.npz"), np.array(kept["points"])
+    assert (agent.learner, agent.corrected, agent.steps) == ("gq", True, 39)
+    deltas = [
+        agent.learn(s, agent.act(s), float(s[0]), t, agent.act(t), terminated=False)
+        for s, t in pairwise(points)
+    ]
+    np.testing.assert_allclose(deltas, kept["deltas"], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("features", [tiled(), lambda state: np.eye(3)])
+def test_a_learner_with_a_memory_is_saved_with_it(features, tmp_path):
+    """QRC remembers z and ρ within an episode; a ridge on ω, tiles and arrays."""
+    agent = Agent(features, np.random.default_rng(0), learner="qrc", target="greedy", alpha=0.02)
+    path = walk(60)
+    follow(agent, [(*row[:5], False) for row in path[:30]])
+    own = None if isinstance(features, TileCoder) else features
+    again = Agent.load(agent.save(tmp_path / "agent.npz"), own)
+    one, two = (follow(each, path[30:]) for each in (agent, again))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(agent.theta, again.theta)
+    assert repr(again).startswith("Agent(qrc(0, 0.9)")
+
+
+def test_a_learner_of_an_agent_has_a_name_and_is_not_late():
+    for wrong in ("gq_lagged", "GQ", 3):
+        with pytest.raises(ValueError, match=f"^learner is {wrong!r}; it should be one of"):
+            Agent(tiled(), np.random.default_rng(0), learner=wrong)
+    with pytest.raises(ValueError, match=r"^corrected is True; of the learner 'sarsa'"):
+        Agent(tiled(), np.random.default_rng(0), learner="sarsa", corrected=True)
+    with pytest.raises(ValueError, match=r"^learner is Learner\(gq_lagged, .+late\); it should"):
+        _steps.steps_of(LEARNERS["gq_lagged"])
 
 
 @pytest.mark.parametrize("features", [tiled(), TableCoder(5, 3)], ids=["tiles", "table"])
@@ -232,8 +296,9 @@ def test_active_features_learn_what_the_dense_reference_learns(size, corrected, 
 def test_the_scalars_of_the_lazy_trace_are_what_they_stand_for():
     agent = Agent(tiled(), np.random.default_rng(0), lam=0.95, alpha=0.01, eta=0.5, sigma=0.5)
     follow(agent, [(*row[:5], False) for row in walk(333)])
-    c, _, h, m, n = agent._weights.lazy
-    trace, omega = agent.trace, agent._weights.weights[:, 1] + h * agent._weights.weights[:, 2]
+    c, _, h, m, n = agent._weights.lazy[:5]
+    held = agent._weights.weights[:-1]
+    trace, omega = agent.trace, held[:, 2] + h * held[:, 1]
     assert 0 < c <= 1
     np.testing.assert_allclose([m, n], [trace @ omega, trace @ trace], rtol=1e-10)
 
@@ -422,7 +487,7 @@ def test_a_file_holds_all_that_an_agent_is(tmp_path):
     assert header["overfull"] == agent.features.overfull > 0
     assert header["settings"] == {
         "sigma": 0.0, "lam": 0.9, "gamma": 0.99, "alpha": dataclasses.asdict(RATES["alpha"]), "eta": 1.0,
-        "epsilon": dataclasses.asdict(RATES["epsilon"]), "target": "epsilon-greedy", "corrected": False,
+        "epsilon": dataclasses.asdict(RATES["epsilon"]), "target": "epsilon-greedy", "corrected": False, "learner": "gq",
     }  # fmt: skip
     corners = {"low": [-1.0, 0.0], "high": [1.0, 2.0], "tiles_per_side": [3.0, 4.0]}
     assert header["features"] == ["tiles", corners | {"actions": 3, "tilings": 8, "size": 40}]
@@ -458,7 +523,7 @@ def test_a_file_that_is_no_agent_says_why(tmp_path):
         "counts is -1; it should be at least 0": ({"counts": [-1, 0]}, {}),
         "counts is -2; it should be at least 0": ({"counts": [0, -2]}, {}),
         f"overfull is -1; it should be from 0 to {2**53}": ({"overfull": -1}, {}),
-        "lazy has shape (4,); it should have shape (5,)": ({}, {"lazy": arrays["lazy"][:-1]}),
+        "lazy has shape (12,); it should have shape (13,)": ({}, {"lazy": arrays["lazy"][:-1]}),
         "'text'": ({"features": ["text", options]}, {}),
     }  # fmt: skip
     for told, (headed, held) in changes.items():
@@ -1001,15 +1066,16 @@ def test_play_calls_what_a_subclass_overrides():
 
 def test_the_first_of_values_that_tie_is_greedy():
     """Within the tolerance of a tie the first action is taken, beyond it the largest; −1 where a value is none."""
-    rows, lazy, values = np.array([[0], [1], [2]]), np.array([1.0, 0.5, 0.0, 0.0, 0.0]), np.zeros(3)
+    rows, lazy, values = np.array([[0], [1], [2]]), _steps.empty(), np.zeros(3)
+    lazy[_steps.G] = 0.5
     for weights, wanted in (
         ([1.0, 1.0 + TIE / 2, 0.0], 0), ([1.0, 1.0 + 2 * TIE, 0.0], 1), ([0.0, 1.0, 1.0 + TIE / 2], 1),
         ([0.0, 1.0, 1.0 + 2 * TIE], 2), ([1.0, 1.0, 1.0], 0), ([1.0, np.inf, 1.0], -1), ([np.nan, 1.0, 1.0], -1),
     ):  # fmt: skip
         held = np.column_stack(
-            [np.array(weights) - 2.0, np.zeros(3), np.full(3, 4.0)]
+            [np.array(weights) - 2.0, np.full(3, 4.0), np.zeros((3, 2))]
         )  # θ = T + E/2
-        assert _agent.greedy(rows, held, lazy, values) == wanted
+        assert _steps.greedy(rows, held.reshape(-1), lazy, values) == wanted
         if wanted >= 0:
             np.testing.assert_allclose(values, weights, rtol=1e-15)
 
@@ -1049,22 +1115,6 @@ def test_a_file_cannot_ask_for_more_tiles_than_memory(tmp_path):
         with pytest.raises(
             DamagedFile, match=r"the number of tiles of a state is .+; it should be at most 1048576"
         ):
-            Agent.load(tmp_path / "x.npz")
-
-
-def test_a_file_with_a_negative_trace_is_refused(tmp_path):
-    """A step could make it zero, and list the feature a second time: the list would grow beyond its memory."""
-    agent = Agent(TableCoder(2, 2), np.random.default_rng(0), lam=1.0, gamma=1.0)
-    agent.learn(0, 0, 0.0, 1, 0, terminated=False)
-    header, arrays = unpack(agent.save(tmp_path / "x.npz").read_bytes())
-    arrays |= {"touched": np.arange(4), "lazy": np.array([1.0, 0.0, 0.0, 0.0, 0.0])}
-    for value, fits in ((1.0, True), (-1.0, False), (-5e-324, False)):
-        arrays["weights"][:, 2] = value
-        (tmp_path / "x.npz").write_bytes(pack(header, arrays))
-        if fits:
-            assert Agent.load(tmp_path / "x.npz").trace.tolist() == [1.0] * 4
-            continue
-        with pytest.raises(DamagedFile, match="holds no agent: the trace is negative"):
             Agent.load(tmp_path / "x.npz")
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from gqlib import seeds
-from gqlib.control import ControlSetting, reference, run_control
+from gqlib.control import ControlSetting, run_control
+from gqlib.control import engine as driver
 from gqlib.control.grids import control_grid_summary
 from gqlib.control.run import _checksum
 from gqlib.control.setting import first_weights
-from gqlib.control.tile_tables import make_coder
 from gqlib.domains import mountain_car
 from gqlib.fast.rng import uniform
 from gqlib.rules import DIVERGED_ABOVE, LARGEST_WEIGHT, tied
@@ -329,25 +329,6 @@ def test_first_episode_of_a_frozen_learner_by_hand():
     assert result.theta.sum() / -1e-18 == pytest.approx(total, rel=1e-9)
 
 
-def test_reference_pieces():
-    setting = ControlSetting(target="epsilon-greedy", epsilon=0.3)
-    np.testing.assert_allclose(reference.target_policy(setting, 2), [0.1, 0.1, 0.8])
-    np.testing.assert_allclose(reference.target_policy(ControlSetting(), 1), [0, 1, 0])
-    assert reference.greedy_action(np.array([1.0, 1.0 + 1e-11, 0.0])) == 0
-    assert reference.greedy_action(np.array([1.0, 1.0 + 1e-9, 0.0])) == 1
-    phis = reference.features(ControlSetting(p=64), make_coder("int", 64, 8), -0.5, 0.0)
-    assert phis.shape == (3, 64)
-    assert (phis.sum(axis=1) == 8).all()
-
-
-def test_exploration_is_uniform_over_actions():
-    stream, setting = words(1, 2, 3), ControlSetting(epsilon=0.6)
-    counts = (
-        np.bincount([reference.behave(setting, 1, stream) for _ in range(6000)], minlength=3) / 6000
-    )
-    np.testing.assert_allclose(counts, [0.2, 0.6, 0.2], atol=0.03)
-
-
 def test_learning_shortens_episodes():
     setting = ControlSetting(target="epsilon-greedy", alpha=0.001, episodes=150)
     result = run_control(setting, 4, 1)
@@ -396,14 +377,14 @@ def test_a_result_is_made_from_what_the_engine_returns(monkeypatch):
     theta, omega = np.full(4, 2.0), np.full(4, 3.0)
     asked = []
 
-    def engine(setting, seed, run):
-        asked.append((setting, seed, run))
+    def engine(setting, seed, run, reference):
+        asked.append((setting, seed, run, reference))
         return np.array([5, -9, 7], dtype=np.int32), 1, theta, omega
 
-    monkeypatch.setattr(reference, "one_run", engine)
+    monkeypatch.setattr(driver, "one_run", engine)
     setting = ControlSetting(p=4, episodes=3, max_steps=9)
     result = run_control(setting, 2, 8, first_run=6, engine="reference", weights=True)
-    assert asked == [(setting, 8, 6), (setting, 8, 7)]
+    assert asked == [(setting, 8, 6, True), (setting, 8, 7, True)]
     assert result.steps.tolist() == [[5, 9, 9]] * 2
     assert result.capped.tolist() == [[False, True, True]] * 2
     assert result.diverged.tolist() == [True] * 2

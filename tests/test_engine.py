@@ -52,7 +52,9 @@ def agree(setting, seed=4):
     return compiled
 
 
-TARGETS = dict.fromkeys(("gq", "corrected_gq", "sarsa", "true_online_sarsa"), "greedy")
+TARGETS = dict.fromkeys(
+    ("gq", "corrected_gq", "expected_gq", "maei_gq", "sarsa", "true_online_sarsa"), "greedy"
+)
 
 
 # Each is compiled anew, which takes two seconds: one of them is quick enough.

@@ -195,7 +195,7 @@ def test_what_is_no_function_in_a_learner_is_refused(name: str) -> None:
         Learner(**(PARTS | {name: 3}))
 
 
-@pytest.mark.parametrize("name", ["gradient", "ridge", "together", "here", "late"])
+@pytest.mark.parametrize("name", ["gradient", "ridge", "together", "here", "late", "traced"])
 def test_the_flags_of_a_learner_are_flags(name: str) -> None:
     assert getattr(Learner(**PARTS, **{name: True}), name) is True
     assert getattr(Learner(**PARTS), name) is (name == "gradient")

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from gqlib.control import ControlSetting, reference
 from gqlib.control.features import Coder, TableCoder, TileCoder
 from gqlib.control.tile_tables import make_memory, tile_table
 from gqlib.domains import machine
@@ -38,16 +37,6 @@ def test_a_method_names_what_it_refuses(name):
     call, message = REFUSED[name]
     with pytest.raises(ValueError, match=f"^{message}"):
         call()
-
-
-@pytest.mark.parametrize(
-    ("third", "action"), [(0.0, 0), (0.5, 0), (1.0, 1), (1.5, 1), (2.0, 2), (2.5, 2), (3.0, 7)]
-)
-def test_a_number_below_epsilon_says_which_action_to_try(monkeypatch, third, action):
-    setting = ControlSetting(epsilon=0.3)
-    number = third * (setting.epsilon / 3.0) if third < 3.0 else setting.epsilon
-    monkeypatch.setattr(reference, "uniform", lambda stream: number)
-    assert reference.behave(setting, 7, np.zeros(4, dtype=np.uint64)) == action
 
 
 def coder(low=(0.0,), high=(1.0,), actions=1, **options):

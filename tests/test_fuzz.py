@@ -363,7 +363,6 @@ FOUND = [
     ("methods.steps.gap", {"step": 10**400}),
     ("methods.steps.run_method", {"task": []}),
     ("symbolic.twin", {"largest_denominator": 2}),
-    ("tabular.control.q_sigma_lambda_control", {"draw": len}),
     ("tabular.errors.bias_variance_interval", {"exact": [[1.0, 0.0], None]}),
 ]
 

@@ -2,9 +2,9 @@ r"""Learn control on a problem of your own: a learner with `act` and `learn`.
 
 The features of a state are one row for each action, φ(s, a), (A, d): those of a `TileCoder` or `TableCoder`
 (`gqlib.control.features`), or any function that returns such an array. The behaviour is ε-greedy in θᵀφ(s, ·), the
-target greedy or the same ε-greedy. A step is Eqs. (25)–(26) of the paper (`gqlib.learners.gq_step`) or, with
-`corrected`, the importance-weighted one of `gqlib.learners.corrected`, where the sampled next action has weight π/μ and
-the trace's term its mean under μ.
+target greedy or the same ε-greedy. A step is Eqs. (25)–(26) of the paper, that of another of `gqlib.learners.texts` or,
+with `corrected`, the importance-weighted one of `gqlib.learners.corrected`, where the sampled next action has weight π/μ
+and the trace's term its mean under μ.
 
     state = first state;  action = agent.act(state)
     repeat:  take action;  next_action = agent.act(next_state)
@@ -12,7 +12,7 @@ the trace's term its mean under μ.
              agent.end_episode() where the episode ends or is cut off
 
 A step cut off by a time limit still bootstraps; one that `terminated` does not. On a coder a step costs O(K·A), with K
-active features for each of A actions, however many weights there are; on a function it is the dense reference.
+active features for each of A actions, however many weights there are; on a function it is the dense carrier's.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ import numpy as np
 from gqlib import _validate as check
 from gqlib._objects import html_table
 from gqlib._validate import Array
-from gqlib.control._weights import Dense, Rates, Sparse
+from gqlib.control._weights import Dense, Numbers, Sparse
 from gqlib.control.features import Coder, TableCoder, TileCoder
 from gqlib.control.schedules import Anneal, Rate, at, checked
 from gqlib.control.setting import TARGETS
+from gqlib.learners.texts import LEARNERS
 from gqlib.sweeps.store import DamagedFile, Refused, pack, read_file, write_file
 
 __all__ = ["Agent", "TableCoder", "TileCoder"]
@@ -42,7 +43,8 @@ _GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 _MOST_TILES = 2**20  # that are active in a state, over all actions, of an agent from a file
 _ARRAYS = dict.fromkeys(("weights", "lazy", "theta", "omega", "trace"), "float64")
 _ARRAYS |= dict.fromkeys(("touched", "tiles"), "int64")
-_SETTINGS = ("sigma", "lam", "gamma", "alpha", "eta", "epsilon", "target", "corrected")
+_SETTINGS = ("sigma", "lam", "gamma", "alpha", "eta", "epsilon", "target", "corrected", "learner")
+_LEARNERS = tuple(name for name, learner in LEARNERS.items() if not learner.late)
 
 
 class Agent:
@@ -65,7 +67,10 @@ class Agent:
     target : {"greedy", "epsilon-greedy"}
         The policy whose value is learnt.
     corrected : bool
-        Weight the sampled next feature by π/μ (see `gqlib.learners.corrected`).
+        Weight the sampled next feature by π/μ (see `gqlib.learners.corrected`); of GQ alone.
+    learner : str
+        One of `gqlib.learners.texts.LEARNERS`, but for ``"gq_lagged"``. Steps of an episode are to follow one another:
+        ρ and π of an action are those of the moment when it was the next one.
 
     Attributes
     ----------
@@ -102,6 +107,7 @@ class Agent:
         epsilon: Rate = 0.1,
         target: Literal["greedy", "epsilon-greedy"] = "epsilon-greedy",
         corrected: bool = False,
+        learner: str = "gq",
     ) -> None:
         if not callable(features):
             raise ValueError(
@@ -110,10 +116,11 @@ class Agent:
         self.features, self.rng = features, check.generator("rng", rng)
         self.sigma, self.lam, self.gamma, self.alpha = sigma, lam, gamma, alpha
         self.eta, self.epsilon, self.target, self.corrected = eta, epsilon, target, corrected
+        self.learner = learner
         self._check_settings()
         self.steps, self.episodes = 0, 0
         self._last_settings: tuple[Any, ...] = ()
-        self._last_rates: Rates
+        self._last_rates: Numbers
         self._weights: Dense | Sparse = (
             Sparse(features) if isinstance(features, Coder) else Dense(features)
         )
@@ -130,6 +137,11 @@ class Agent:
         self.epsilon = checked("epsilon", self.epsilon, low=0.0, high=1.0)
         self.target = check.choice("target", self.target, TARGETS)
         self.corrected = check.flag("corrected", self.corrected)
+        self.learner = check.choice("learner", self.learner, _LEARNERS)
+        if self.corrected and self.learner != "gq":
+            raise ValueError(
+                f"corrected is True; of the learner {self.learner!r} it should be False"
+            )
         self._sound = self._settings()
 
     def _settings(self) -> tuple[Any, ...]:
@@ -142,6 +154,7 @@ class Agent:
             self.epsilon,
             self.target,
             self.corrected,
+            self.learner,
         )
 
     @property
@@ -192,7 +205,7 @@ class Agent:
         *,
         terminated: bool,
     ) -> float:
-        """One step of GQ(σ, λ), or of the corrected method; returns δ. After termination the next value is zero.
+        """One step of the learner; returns δ. After termination the next value is zero.
 
         Raises
         ------
@@ -207,7 +220,7 @@ class Agent:
         self.steps += 1
         return delta
 
-    def _rates(self) -> Rates:
+    def _rates(self) -> Numbers:
         settings = self._settings()
         if (
             settings == self._last_settings
@@ -217,9 +230,9 @@ class Agent:
             self._check_settings()
             settings = self._sound
         alpha = self._alpha()
-        rates = Rates(
+        rates = Numbers(
             self.sigma, self.lam, self.gamma, alpha, self.eta * alpha, self._epsilon(), self.target == "greedy",
-            self.corrected,
+            "expected_gq" if self.corrected else self.learner,
         )  # fmt: skip
         if isinstance(self.alpha, float) and isinstance(self.epsilon, float):
             self._last_settings, self._last_rates = settings, rates
@@ -354,19 +367,21 @@ class Agent:
         agent._weights.restore(arrays)
         return agent
 
+    def _name(self) -> str:
+        return "corrected GQ" if self.corrected else self.learner.replace("gq", "GQ")
+
     def __repr__(self) -> str:
-        name = "corrected GQ" if self.corrected else "GQ"
         told = (
             repr(self.features)
             if isinstance(self.features, Coder)
             else getattr(self.features, "__name__", type(self.features).__name__)
         )
         count = f"{self.steps:,} step{'s' * (self.steps != 1)}"
-        return f"Agent({name}({self.sigma:g}, {self.lam:g}), {told}, {count})"
+        return f"Agent({self._name()}({self.sigma:g}, {self.lam:g}), {told}, {count})"
 
     def _repr_html_(self) -> str:
         rows = {
-            "method": "corrected GQ(σ, λ)" if self.corrected else "GQ(σ, λ)",
+            "method": self._name() + "(σ, λ)",
             "σ, λ, γ": f"{self.sigma:g}, {self.lam:g}, {self.gamma:g}",
             "α now": f"{self._alpha():g}",
             "η": f"{self.eta:g}",

@@ -1,18 +1,20 @@
-r"""The corrected GQ(sigma, lambda) of `gqlib.learners.corrected` on the car: greedy target, dense trace, compiled.
+"""The variants of `gqlib.learners.corrected` on the car, with a greedy target.
 
-The behaviour is epsilon-greedy with three actions, the target greedy, so the ratio of an action is 1/(1 - 2 epsilon/3)
-if it is greedy and 0 if it is not. An exploratory action therefore sets its own sampled term to zero (and cuts
-a weighted trace).
+Each is a learner of `gqlib.engine`, but for "expected", which has a dense kernel of its own (`gqlib.fast._car` says why).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gqlib import _validate as check
+from gqlib.control.engine import engine_setting
 from gqlib.control.setting import ControlSetting
 from gqlib.control.tile_tables import TileTable, tile_table
+from gqlib.engine.runs import run_setting
 from gqlib.fast import _car
 from gqlib.learners.corrected import VARIANTS, Variant
 from gqlib.seeds import BEHAVIOUR, START, words
@@ -24,12 +26,6 @@ def world_of(table: TileTable, rows: NDArray[np.uint16]) -> _car.World:
     """The car's box for a kernel, with the rows of the table, or with other rows in the same layout."""
     edges, shape = (table.edges_x, table.edges_v), (0,) * table.tilings
     return _car.World(rows.ravel(), rows.shape[1], *edges, table.grid[:4], shape)
-
-
-def rates_of(setting: ControlSetting) -> _car.Rates:
-    """The numbers of a setting that a kernel takes."""
-    alpha, beta = setting.alpha, setting.eta * setting.alpha
-    return _car.Rates(setting.lam, setting.gamma, alpha, beta, setting.epsilon)
 
 
 def corrected_car(
@@ -61,30 +57,21 @@ def corrected_car(
         raise ValueError(
             f"setting is {setting}; it should have a greedy target, the gradient method and a fixed sigma"
         )
+    if variant == "expected":
+        return _dense(setting, runs, seed)
+    learner = "gq" if variant == "paper" else f"{variant}_gq"
+    result = run_setting(replace(engine_setting(setting), learner=learner), runs, seed)
+    return result.steps.astype(np.int32), int(result.diverged.sum())
+
+
+def _dense(setting: ControlSetting, runs: int, seed: int) -> tuple[NDArray[np.int32], int]:
     table = tile_table(setting.p, setting.tilings, setting.memory)
+    world, alpha = world_of(table, table.rows), setting.alpha
+    rates = _car.Rates(setting.lam, setting.gamma, alpha, setting.eta * alpha, setting.epsilon)
     steps = np.full((runs, setting.episodes), -setting.max_steps, dtype=np.int32)
-    update = _car.Variant(
-        weight_u=variant != "paper",
-        weight_c=variant in ("weighted", "maei"),
-        on_next=float(variant in ("paper", "corrected")),
-        on_ratio=float(variant == "weighted"),
-        on_mu=float(variant == "expected"),
-        on_pi=float(variant == "maei"),
-    )
-    world, rates = world_of(table, table.rows), rates_of(setting)
+    limits = setting.max_steps, setting.sigma, rates
     diverged = 0
-    for run in range(runs):
-        theta = np.zeros(len(table.used))
-        ended = _car.dense_run(
-            world,
-            theta,
-            steps[run],
-            words(seed, run, START),
-            words(seed, run, BEHAVIOUR),
-            setting.max_steps,
-            setting.sigma,
-            rates,
-            update,
-        )
-        diverged += ended >= 0
+    for run, row in enumerate(steps):
+        streams = words(seed, run, START), words(seed, run, BEHAVIOUR)
+        diverged += _car.dense_run(world, np.zeros(len(table.used)), row, *streams, *limits) >= 0
     return np.abs(steps), diverged

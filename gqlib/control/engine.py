@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gqlib import _validate as check
 from gqlib.control.setting import ControlSetting
 from gqlib.engine._kernel import DIVERGED, FLUSH_BELOW
-from gqlib.engine.runs import EngineSetting, fast_run
+from gqlib.engine.runs import EngineSetting, fast_run, reference_run
 
 LEARNERS = {"gradient": "gq", "semi-gradient": "q_sigma", "corrected": "corrected_gq"}
 SHARED = [one.name for one in fields(EngineSetting) if hasattr(ControlSetting, one.name)]
@@ -37,9 +37,16 @@ def engine_setting(setting: ControlSetting) -> EngineSetting:
 
 
 def one_run(
-    setting: ControlSetting, seed: int, run: int, *, flush_below: float = FLUSH_BELOW
+    setting: ControlSetting,
+    seed: int,
+    run: int,
+    *,
+    flush_below: float = FLUSH_BELOW,
+    reference: bool = False,
 ) -> tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]:
     """Signed steps per episode (negative: cut off), episode of divergence or -1, theta, omega.
+
+    The reference is dense, in Python, and never flushes.
 
     Examples
     --------
@@ -52,7 +59,8 @@ def one_run(
     flush_below = check.scalar("flush_below", flush_below, low=0.0, high=1.0, open_low=True)
     general = engine_setting(setting)
     car, learner = general.make_environment(), general.make_learner()
-    steps, _, (outcome, episode, _), theta, omega = fast_run(
-        general, car, learner, setting.max_steps, seed, run, flush_below
+    given = general, car, learner, setting.max_steps, seed, run
+    steps, _, (outcome, episode, _), theta, omega = (
+        reference_run(*given) if reference else fast_run(*given, flush_below)
     )
     return steps.astype(np.int32), episode if outcome == DIVERGED else -1, theta, omega

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gqlib import _validate as check
 from gqlib._validate import Array
-from gqlib.fast import _agent
+from gqlib.fast import _tiles
 
 __all__ = ["TableCoder", "TileCoder"]
 
@@ -164,7 +164,7 @@ class TileCoder(Coder):
         self._slots = np.zeros(
             2 ** (2 * room - 1).bit_length(), dtype=np.int64
         )  # at most half full
-        _agent.put_all(self._slots, self._keys, len(known))
+        _tiles.put_all(self._slots, self._keys, len(known))
 
     @property
     def used(self) -> int:
@@ -219,7 +219,7 @@ class TileCoder(Coder):
         rows = np.empty((self.actions, self.tilings), dtype=np.int64)
         if self._counts[0] + rows.size > len(self._keys):
             self._make_room(2 * (len(self._keys) + rows.size), self.tiles_met)
-        inside = _agent.find_tiles(
+        inside = _tiles.find_tiles(
             point,
             self._box,
             self.tilings,

@@ -14,7 +14,6 @@ two independent runs would give; runs with different indices are independent.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,8 +28,6 @@ from gqlib.stats._told import told_mean
 __all__ = ["ControlResult", "run_control"]
 
 ENGINES = ("fast", "reference")
-# Signed steps, episode of divergence or −1, theta, omega.
-Run = tuple[NDArray[np.int32], int, NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,8 +131,8 @@ def run_control(
     first_run : int, optional
         Index of the first run: runs 0..9 in one call, or 0..4 and 5..9 in two, are the same to the bit.
     engine : {"fast", "reference"}, optional
-        Compiled and O(K), or dense NumPy that reads like Algorithm 1 (`gqlib.control.reference`). Both take the same
-        steps; their weights agree up to rounding.
+        Compiled and O(K), or the same text of the learner on whole vectors (`gqlib.engine.dense`). Both take the
+        same steps; their weights agree up to rounding.
     weights : bool, optional
         Return the final theta and omega too.
 
@@ -155,17 +152,16 @@ def run_control(
     check.choice("engine", engine, ENGINES)
     check.flag("weights", weights)
     check.room("runs", runs, runs * (setting.episodes + (2 * setting.p if weights else 0)))
-    one_run: Callable[..., Run]
-    if engine == "fast":
-        from gqlib.control.engine import one_run
-    else:
-        from gqlib.control.reference import one_run
+    from gqlib.control.engine import one_run
+
     signed_steps = np.empty((int(runs), setting.episodes), dtype=np.int32)
     diverged = np.empty(runs, dtype=np.bool_)
     checksum = np.empty(runs, dtype=np.uint64)
     kept = np.empty((2, runs, setting.p)) if weights else None
     for i in range(runs):
-        signed, diverged_in, theta, omega = one_run(setting, int(seed), int(first_run) + i)
+        signed, diverged_in, theta, omega = one_run(
+            setting, int(seed), int(first_run) + i, reference=engine == "reference"
+        )
         if diverged_in >= 0:
             signed[diverged_in:] = -setting.max_steps
         signed_steps[i] = signed

@@ -70,7 +70,7 @@ class Parts(NamedTuple):
     begin, before, after : function
         Of a learner.
     actions, tilings : int
-    gradient, ridge, together, here, late : bool
+    gradient, ridge, together, here, late, traced : bool
         What `gqlib.learners.texts.Learner` says of the learner.
     each : bool
         Whether the target policy gives weight to every action.
@@ -92,6 +92,7 @@ class Parts(NamedTuple):
     together: bool
     here: bool
     late: bool
+    traced: bool
     each: bool
     random_ties: bool
 
@@ -188,7 +189,7 @@ def greedy_of(actions: int, random_ties: bool) -> Callable[..., Any]:
 def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
     """The compiled run of all episodes; it returns how it ended, in which episode, and after how many of its steps."""
     start, step, locate, dot, begin, before, after, actions, tilings, *flags = parts
-    gradient, ridge, together, here, late, each, random_ties = flags
+    gradient, ridge, together, here, late, traced, each, random_ties = flags
     shape = (0,) * tilings  # whose length the compiler knows
     nothing = (0.0,) * actions  # numbers by action, which it keeps in registers
     best_of = greedy_of(actions, random_ties)
@@ -381,7 +382,11 @@ def kernel_of(parts: Parts) -> Callable[..., tuple[int, int, int]]:
                 action, greedy, rho = next_action, next_greedy, next_rho
                 row, first = next_row, natural(next_row + action * tilings)
                 sum_t, sum_e = t[action], e_sums[action]
-                if here or late:
+                if traced:
+                    for a in range(actions):
+                        mu = share + (1.0 - epsilon if a == greedy else 0.0)
+                        add_theta(weights, active, natural(row + a * tilings), change.traced * mu)
+                if here or late or traced:
                     sum_t, _ = gather(weights, active, first)
                 if late:
                     due_chosen, due_expected = change.chosen, change.expected

@@ -370,7 +370,7 @@ def run_setting(
     environment, learner = setting.make_environment(), setting.make_learner()
     rows = environment.coder._rows(environment.actions)
     check.room("runs", runs, runs * (2 * setting.episodes + 2 * rows))
-    one = fast_run if engine == "fast" else _reference_run
+    one = fast_run if engine == "fast" else reference_run
     limit = environment.max_steps if setting.max_steps is None else setting.max_steps
     found = []
     for number in range(first_run, first_run + runs):
@@ -444,6 +444,7 @@ def parts_of(
         learner.together,
         learner.here,
         learner.late,
+        learner.traced,
         target == "epsilon-greedy",
         ties == "random",
     )
@@ -587,7 +588,7 @@ def _features(environment: Environment, state: Any, seed: int = 0, run: int = 0)
     return phi
 
 
-def _reference_run(
+def reference_run(
     setting: EngineSetting,
     environment: Environment,
     learner: Learner,
@@ -595,6 +596,7 @@ def _reference_run(
     seed: int,
     run: int,
 ) -> Run:
+    """One run by the dense carrier, in Python."""
     starts, behaviour, moves, ties = streams_of(seed, run)
     sigmas, data, actions = words(seed, run, SIGMA), environment.data, environment.actions
     rates = rates_of(setting, actions)
@@ -644,17 +646,18 @@ def _reference_run(
                 return steps, returns, (NO_STATE, episode, k + 1), weights.theta, weights.omega
             phi, best = phis[action], action == greedy
             ratios = dense.Ratios(rho[best], pi[best], 0.0, 0.0)
-            phi_next = phi_expected = nothing
+            phi_next = phi_expected = phi_traced = nothing
             if not done:
                 phis = _features(environment, state, seed, run)
                 greedy, action = choose(phis)
                 law = np.full(actions, rates.on_each)
                 law[greedy] += rates.on_greedy
                 phi_next, phi_expected, best = phis[action], law @ phis, action == greedy
+                phi_traced = (1.0 - setting.epsilon) * phis[greedy] + share * phis.sum(axis=0)
                 ratios = ratios._replace(rho_next=rho[best], pi_next=pi[best])
             new, delta = dense.step(
                 learner, weights, phi, reward, phi_next, phi_expected, rates,
-                sigma=sigma, ratios=ratios,
+                sigma=sigma, ratios=ratios, phi_next_traced=phi_traced,
             )  # fmt: skip
             if not abs(delta) < DIVERGED_ABOVE:
                 return steps, returns, (DIVERGED, episode, k + 1), weights.theta, weights.omega

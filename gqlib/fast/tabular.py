@@ -1,10 +1,9 @@
 r"""Compiled twins of the tabular learners, for figures that need many runs.
 
 `n_step_episode` and `trace_episode` do in place what `gqlib.tabular.n_step_q_sigma` (on-policy) and
-`gqlib.tabular.q_sigma_lambda` do; `n_step_run` and `trace_run` are whole control runs, twins of
-`gqlib.tabular.control`. The operations come in the same order as in the reference, without fastmath, and random numbers
-from the same stream (`gqlib.fast.rng`), so control runs agree to the bit. Arguments are checked here, before the
-kernels (`gqlib.fast._tabular`) see them.
+`gqlib.tabular.q_sigma_lambda` do; `n_step_run` and `trace_run` are whole runs of on-policy control, n-step Q(σ) of De
+Asis et al. (2018) and Q(σ, λ): the ε-greedy policy that acts is the one that is learnt about, and it follows the table,
+which starts at zero. Arguments are checked here, before the kernels (`gqlib.fast._tabular`) see them.
 """
 
 from __future__ import annotations

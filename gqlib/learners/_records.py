@@ -103,6 +103,8 @@ class Change(NamedTuple):
         θ gains these multiples of the next state's φ(s', a') and E_πφ(s', ·).
     here : float
         θ gains this multiple of φ(s, a), the features of the step itself; used if the learner has `here`.
+    traced : float
+        θ gains this multiple of E_μφ(s', ·), the mean under the behaviour policy; used if the learner has `traced`.
 
     Examples
     --------
@@ -116,3 +118,4 @@ class Change(NamedTuple):
     chosen: float
     expected: float
     here: float
+    traced: float = 0.0

@@ -1,7 +1,7 @@
 r"""The dense carrier: what a learner says (`gqlib.learners.texts`), carried out on whole vectors, as the paper writes it.
 
     e ← decay·e + gain·φ
-    θ ← θ + trace·e + here·φ + chosen·φ' + expected·φ̄'
+    θ ← θ + trace·e + here·φ + chosen·φ' + expected·φ̄' + traced·E_μφ(S', ·)
     ω ← shrink·ω + β(omega_trace·e + on_phi·φ),                                  φ̄' = E_πφ(S', ·)
 
 `step` is one step in plain NumPy, of the same text uncompiled; `loop_of` compiles a loop over a whole trajectory, whose
@@ -133,8 +133,11 @@ def step(
     *,
     sigma: float = 0.0,
     ratios: Ratios = BARE,
+    phi_next_traced: Array | None = None,
 ) -> tuple[Weights, float]:
     """One step on vectors, which are not inspected; where an episode ends, those of the next pair are zero.
+
+    `phi_next_traced` is E_μφ(S', ·), which few learners need, and by default φ'.
 
     Returns
     -------
@@ -175,6 +178,10 @@ def step(
     if learner.gradient:
         omega = shrink * omega + numbers.beta * (change.omega_trace * trace + on_phi * phi)
         gained = change.chosen * phi_next + change.expected * phi_next_expected
+        if learner.traced:
+            gained = gained + change.traced * (
+                phi_next if phi_next_traced is None else phi_next_traced
+            )
         theta, due = theta + (due if learner.late else gained), gained
     return Weights(theta, omega, trace, memory, due), change.delta
 
@@ -188,6 +195,7 @@ def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
     """
     begins, before, after = learner.begin, learner.before, learner.after
     gradient, here, late = learner.gradient, learner.here, learner.late
+    traced = learner.traced
 
     @njit(nogil=True, **COMPILE | {"cache": False})
     def run(
@@ -230,6 +238,8 @@ def loop_of(learner: Learner) -> Callable[..., tuple[Array, int]]:
                     gained += change.here * phi[i]
                 if gradient:
                     ahead = change.chosen * following[i] + change.expected * expected[i]
+                    if traced:
+                        ahead += change.traced * following[i]
                     gained += due[i] if late else ahead
                     due[i] = ahead
                     moved = change.omega_trace * trace[i] + on_phi * phi[i]

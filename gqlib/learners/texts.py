@@ -10,7 +10,11 @@ lazily or densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', �
     gq                  GQ(σ, λ), Eqs. (25)–(26), v of the same step
     gq_lagged           Algorithm 1 as printed: θ uses v of the step before (that of an episode which is cut off falls
                         due in the first step of the next)
-    corrected_gq        importance ratios on sampled features (`gqlib.learners.corrected`)
+    corrected_gq        importance ratios on sampled features (`gqlib.learners.corrected`):  δ = R + γθᵀu − θᵀφ,
+                        u = φ̄' + σ(ρ'φ' − φ̄'),  θ += α(δe − γ(eᵀω)(u − λw)) with w = φ', e and ω of GQ
+    expected_gq         the same with w = E_μφ(S', ·)
+    weighted_gq, maei_gq
+                        the same with e ← γλρe + φ, and w = ρ'φ' or w = φ̄'
     q_sigma             semi-gradient Q(σ, λ), Eq. (10)
     sarsa               Sarsa(λ):            δ = R + γθᵀφ' − θᵀφ,   θ += αδe
     expected_sarsa      Expected Sarsa(λ):   δ = R + γθᵀφ̄' − θᵀφ,   θ += αδe
@@ -84,6 +88,8 @@ class Learner:
         Whether θ gains a multiple of the features of the step itself.
     late : bool
         Whether what θ gains along the next state's features is due in the step after, once its δ is known.
+    traced : bool
+        Whether θ gains a multiple of the next state's mean features under the behaviour policy.
     target : bool
         Whether it weights by ρ all along, and so aims at the value of π on a trajectory of μ: its MSPBE is then that of π.
 
@@ -116,11 +122,12 @@ class Learner:
     together: bool = False
     here: bool = False
     late: bool = False
+    traced: bool = False
     target: bool = False
 
     def __repr__(self) -> str:
         words = ["with omega" if self.gradient else "without omega", *["a ridge"] * self.ridge]
-        words += ["here"] * self.here + ["late"] * self.late
+        words += ["here"] * self.here + ["late"] * self.late + ["traced"] * self.traced
         return f"Learner({self.after.__name__.strip('_')}, {', '.join(words)})"
 
     def __post_init__(self) -> None:
@@ -128,7 +135,7 @@ class Learner:
         for name, arguments in {"begin": ("rates",), "before": step, "after": step}.items():
             if not is_jitted(check.takes(name, getattr(self, name), *arguments)) and COMPILED:
                 raise ValueError(f"{name} is a plain function; it should be compiled by numba.njit")
-        for name in ("gradient", "ridge", "together", "here", "late", "target"):
+        for name in ("gradient", "ridge", "together", "here", "late", "traced", "target"):
             check.flag(name, getattr(self, name))
         if self.together and self.ridge:
             raise ValueError("together is True, and so is ridge; with a ridge it should be False")
@@ -212,12 +219,40 @@ def _gq(memory: Any, seen: Any, rates: Any) -> Any:
 
 
 @njit(forceinline=True, **COMPILE)
-def _corrected_gq(memory: Any, seen: Any, rates: Any) -> Any:
+def _corrected(seen: Any, rates: Any, chosen: Any, expected: Any, traced: Any) -> Any:
+    """What the corrected methods have in common; w = chosen·φ' + expected·φ̄' + traced·E_μφ(S', ·)."""
     target = seen.expected + seen.sigma * (seen.rho * seen.sampled - seen.expected)
     delta = seen.reward + rates.gamma * target - seen.value
     factor = -rates.alpha * rates.gamma * seen.trace_omega
-    chosen = factor * (seen.sigma * seen.rho - rates.lam)
-    return memory, _gradient(delta, chosen, factor * (1.0 - seen.sigma), 0.0, rates)
+    return Change(
+        delta,
+        rates.alpha * delta,
+        delta,
+        factor * (seen.sigma * seen.rho - rates.lam * chosen),
+        factor * (1.0 - seen.sigma - rates.lam * expected),
+        0.0,
+        -factor * rates.lam * traced,
+    )
+
+
+@njit(forceinline=True, **COMPILE)
+def _corrected_gq(memory: Any, seen: Any, rates: Any) -> Any:
+    return memory, _corrected(seen, rates, 1.0, 0.0, 0.0)
+
+
+@njit(forceinline=True, **COMPILE)
+def _expected_gq(memory: Any, seen: Any, rates: Any) -> Any:
+    return memory, _corrected(seen, rates, 0.0, 0.0, 1.0)
+
+
+@njit(forceinline=True, **COMPILE)
+def _weighted_gq(memory: Any, seen: Any, rates: Any) -> Any:
+    return memory, _corrected(seen, rates, seen.rho, 0.0, 0.0)
+
+
+@njit(forceinline=True, **COMPILE)
+def _maei_gq(memory: Any, seen: Any, rates: Any) -> Any:
+    return memory, _corrected(seen, rates, 0.0, 1.0, 0.0)
 
 
 @njit(forceinline=True, **COMPILE)
@@ -367,6 +402,9 @@ LEARNERS: dict[str, Learner] = {
     "gq": Learner(_nothing, _gq_before, _gq, together=True),
     "gq_lagged": Learner(_nothing, _gq_before, _gq_lagged, together=True, late=True),
     "corrected_gq": Learner(_nothing, _gq_before, _corrected_gq, together=True),
+    "expected_gq": Learner(_nothing, _gq_before, _expected_gq, together=True, traced=True),
+    "weighted_gq": Learner(_nothing, _ratio_before, _weighted_gq, together=True, target=True),
+    "maei_gq": Learner(_nothing, _ratio_before, _maei_gq, together=True, target=True),
     "q_sigma": Learner(_nothing, _accumulate, _q_sigma, gradient=False),
     "sarsa": Learner(_nothing, _accumulate, _sarsa, gradient=False),
     "expected_sarsa": Learner(_nothing, _accumulate, _expected_sarsa, gradient=False),

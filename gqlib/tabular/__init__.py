@@ -1,9 +1,9 @@
 """Tabular learners as pure functions: a table and an episode in, a new table out.
 
 `one_step` has Sarsa, Q-learning, Expected Sarsa and Q(σ); `n_step` their n-step forms; `traces` Sarsa(λ), Q^π(λ),
-Q(σ, λ) and the λ-return; `operator` the exact mixed operator; `control` on-policy control with an ε-greedy policy.
-Each named algorithm is written out separately, so that "special case of" is a statement that a test can refute.
-`gqlib.fast.tabular` has the compiled twins.
+Q(σ, λ) and the λ-return; `operator` the exact mixed operator. A table is linear in one-hot features, so a step with a
+trace is that of a learner of `gqlib.learners.texts`; each has a text of its own, so that "special case of" is a
+statement that a test can refute. `gqlib.fast.tabular` has many episodes at once, and on-policy control.
 """
 
 from gqlib.tabular.n_step import n_step_q_sigma, n_step_sarsa, n_step_tree_backup

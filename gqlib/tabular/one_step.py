@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains.episodes import Episode
-from gqlib.tabular._arguments import discount, policy_for, step_size, table_for
+from gqlib.tabular._along import along
+from gqlib.tabular._arguments import discount, step_size, table_for
 
 __all__ = ["expected_sarsa", "q_learning", "q_sigma", "sarsa"]
 
@@ -31,11 +31,7 @@ def sarsa(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) -> Arra
     >>> sarsa([[0.0, 0.0], [2.0, 4.0], [0.0, 0.0]], episode, gamma=1.0, alpha=0.5).tolist()
     [[2.5, 0.0], [2.0, 2.5], [0.0, 0.0]]
     """
-    table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
-    for s, a, reward, s_next, a_next, ends in episode:
-        bootstrap = 0.0 if ends else table[s_next, a_next]
-        table[s, a] += alpha * (reward + gamma * bootstrap - table[s, a])
-    return table
+    return along("sarsa", q, episode, gamma=gamma, alpha=alpha)
 
 
 def expected_sarsa(
@@ -50,12 +46,7 @@ def expected_sarsa(
     >>> expected_sarsa([[0.0, 0.0], [2.0, 4.0], [0.0, 0.0]], episode, half, gamma=1.0, alpha=0.5).tolist()
     [[2.0, 0.0], [2.0, 2.5], [0.0, 0.0]]
     """
-    table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
-    target = policy_for("pi", pi, table)
-    for s, a, reward, s_next, _, ends in episode:
-        bootstrap = 0.0 if ends else target[s_next] @ table[s_next]
-        table[s, a] += alpha * (reward + gamma * bootstrap - table[s, a])
-    return table
+    return along("expected_sarsa", q, episode, pi, gamma=gamma, alpha=alpha)
 
 
 def q_learning(q: ArrayLike, episode: Episode, *, gamma: float, alpha: float) -> Array:
@@ -86,12 +77,4 @@ def q_sigma(
     >>> q_sigma(table, episode, [[0.5, 0.5]] * 3, sigma=0.5, gamma=1.0, alpha=0.5).tolist()
     [[2.25, 0.0], [2.0, 2.5], [0.0, 0.0]]
     """
-    table, gamma, alpha = table_for(q, episode), discount(gamma), step_size(alpha)
-    target, sigma = policy_for("pi", pi, table), check.scalar("sigma", sigma)
-    for s, a, reward, s_next, a_next, ends in episode:
-        sampled = 0.0 if ends else table[s_next, a_next]
-        expected = 0.0 if ends else target[s_next] @ table[s_next]
-        delta_s = reward + gamma * sampled - table[s, a]
-        delta_es = reward + gamma * expected - table[s, a]
-        table[s, a] += alpha * (sigma * delta_s + (1.0 - sigma) * delta_es)
-    return table
+    return along("q_sigma", q, episode, pi, sigma=sigma, gamma=gamma, alpha=alpha)

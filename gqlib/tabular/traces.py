@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 from gqlib import _validate as check
 from gqlib._validate import Array
 from gqlib.domains.episodes import Episode
+from gqlib.tabular._along import along
 from gqlib.tabular._arguments import discount, policy_for, step_size, table_for
 
 __all__ = [
@@ -53,14 +54,7 @@ def sarsa_lambda(
     >>> sarsa_lambda(np.zeros((3, 2)), episode, lam=0.5, gamma=1.0, alpha=0.5).tolist()
     [[0.75, 0.0], [0.0, 0.5], [0.0, 0.0]]
     """
-    table, gamma, alpha, lam = table_for(q, episode), discount(gamma), step_size(alpha), _decay(lam)
-    trace = np.zeros_like(table)
-    for s, a, reward, s_next, a_next, ends in episode:
-        delta = reward + gamma * (0.0 if ends else table[s_next, a_next]) - table[s, a]
-        trace *= gamma * lam
-        trace[s, a] += 1.0
-        table += alpha * delta * trace
-    return table
+    return along("sarsa", q, episode, lam=lam, gamma=gamma, alpha=alpha)
 
 
 def q_pi_lambda(
@@ -75,14 +69,7 @@ def q_pi_lambda(
     >>> q_pi_lambda(table, episode, [[0.5, 0.5]] * 3, lam=0.5, gamma=1.0, alpha=0.5).tolist()
     [[1.25, 0.0], [2.0, 2.5], [0.0, 0.0]]
     """
-    table, gamma, alpha, lam = table_for(q, episode), discount(gamma), step_size(alpha), _decay(lam)
-    target, trace = policy_for("pi", pi, table), np.zeros_like(table)
-    for s, a, reward, s_next, _, ends in episode:
-        delta = reward + gamma * (0.0 if ends else target[s_next] @ table[s_next]) - table[s, a]
-        trace *= gamma * lam
-        trace[s, a] += 1.0
-        table += alpha * delta * trace
-    return table
+    return along("expected_sarsa", q, episode, pi, lam=lam, gamma=gamma, alpha=alpha)
 
 
 def q_sigma_lambda(
@@ -104,17 +91,7 @@ def q_sigma_lambda(
     >>> q_sigma_lambda(table, episode, [[0.5, 0.5]] * 3, sigma=0.5, lam=0.5, gamma=1.0, alpha=0.5).tolist()
     [[1.5, 0.0], [2.0, 2.5], [0.0, 0.0]]
     """
-    table, gamma, alpha, lam = table_for(q, episode), discount(gamma), step_size(alpha), _decay(lam)
-    target, sigma = policy_for("pi", pi, table), check.scalar("sigma", sigma)
-    trace = np.zeros_like(table)
-    for s, a, reward, s_next, a_next, ends in episode:
-        sampled = 0.0 if ends else table[s_next, a_next]
-        expected = 0.0 if ends else target[s_next] @ table[s_next]
-        delta = reward + gamma * (sigma * sampled + (1.0 - sigma) * expected) - table[s, a]
-        trace = gamma * lam * trace
-        trace[s, a] += 1.0
-        table = table + alpha * delta * trace
-    return table
+    return along("q_sigma", q, episode, pi, sigma=sigma, lam=lam, gamma=gamma, alpha=alpha)
 
 
 def td_errors(

@@ -289,13 +289,6 @@ REFUSED: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "tabular.one_step.expected_sarsa": [("pi has", {"pi": EYE[:1]})],
     "tabular.n_step.n_step_q_sigma": [("mu gives probability 0", {"mu": EYE[[1, 0]]})],
-    **{
-        f"tabular.control.{name}": [
-            ("draw", {"draw": draw})
-            for draw in (lambda: 1.0, lambda: -0.1, lambda x: x, 0.5)
-        ]
-        for name in ("n_step_q_sigma_control", "q_sigma_lambda_control")
-    },
     "tabular.errors.bias_variance": [
         ("tables has", {"tables": np.zeros((1, 2, 2))}),
         ("tables has", {"tables": np.zeros((3, 2, 1))}),

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from gqlib import PredictionProblem
-from gqlib.control import ControlSetting, reference, run_control
+from gqlib.control import ControlSetting, run_control
 from gqlib.control.corrected import corrected_car
-from gqlib.control.tile_tables import make_coder, tile_table
+from gqlib.control.engine import engine_setting
 from gqlib.domains import mountain_car, random_mdp, random_policy
-from gqlib.fast import _car
+from gqlib.engine.runs import run_setting
 from gqlib.fast.rng import uniform
 from gqlib.learners import gq_step
 from gqlib.learners.corrected import (
@@ -24,6 +24,7 @@ from gqlib.learners.corrected import (
 )
 from gqlib.learners.ensemble import gq_ensemble, pair_walks
 from gqlib.learners.gradient_td import maei_gq_step
+from gqlib.rules import tied
 from gqlib.seeds import BEHAVIOUR, START, words
 from gqlib.variance import gq_noise
 
@@ -139,15 +140,17 @@ def test_noise_on_policy_is_the_papers_and_vanishes_with_expectations():
 def car_by_steps(setting, variant, seed):
     """Run 0 of the corrected car in dense NumPy, one `corrected_gq_step` after the other: steps, and θ."""
     starts, behaviour = (words(seed, 0, purpose) for purpose in (START, BEHAVIOUR))
-    coder, share = make_coder(setting.memory, setting.p, setting.tilings), setting.epsilon / 3
+    car, share = engine_setting(setting).make_environment(), setting.epsilon / 3
     theta, omega, nothing = np.zeros(setting.p), np.zeros(setting.p), np.zeros(setting.p)
     rates = {"sigma": setting.sigma, "lam": setting.lam, "gamma": setting.gamma}
     rates |= {"alpha": setting.alpha, "beta": setting.eta * setting.alpha}
 
     def look(x, v):
-        phis = reference.features(setting, coder, x, v)
-        greedy = reference.greedy_action(phis @ theta)
-        action = reference.behave(setting, greedy, behaviour)
+        phis = np.zeros((3, setting.p))
+        for a in range(3):
+            np.add.at(phis[a], car.coder._table().indices(x, v, a), 1.0)
+        greedy, u = tied(phis @ theta)[0], uniform(behaviour)
+        action = greedy if u >= setting.epsilon else int(u >= share) + int(u >= 2 * share)
         mu = np.full(3, share)
         mu[greedy] = 1 - 2 * share
         return phis, action, greedy, mu, (action == greedy) / mu[action]
@@ -176,29 +179,22 @@ def car_by_steps(setting, variant, seed):
     return steps, theta
 
 
-def assert_compiled_car_is_the_reference(setting, variant, seed, monkeypatch):
-    weights, kernel = [], _car.dense_run
-    monkeypatch.setattr(
-        _car, "dense_run", lambda *given: (weights.append(given[1]), kernel(*given))[1]
+# With each variant a seed with which the car soon reaches the goal, so that ends and restarts are compared too.
+@pytest.mark.slow
+@pytest.mark.parametrize(("variant", "seed"), [*zip(VARIANTS, (362, 58, 27, 23, 4), strict=True)])
+def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed):
+    setting = ControlSetting(
+        sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700
     )
     compiled, diverged = corrected_car(setting, variant, 1, seed)
     steps, theta = car_by_steps(setting, variant, seed)
     assert diverged == 0
     assert compiled[0].tolist() == steps
-    used = tile_table(setting.p, setting.tilings, setting.memory).used
-    assert np.abs(weights[0] - theta[used]).max() < 1e-9 * np.abs(theta).max()
-    return steps
-
-
-# With each variant a seed with which the car soon reaches the goal, so that ends and restarts are compared too.
-@pytest.mark.slow
-@pytest.mark.parametrize(("variant", "seed"), [*zip(VARIANTS, (362, 58, 27, 23, 4), strict=True)])
-def test_compiled_car_is_the_reference_step_on_the_same_car(variant, seed, monkeypatch):
-    setting = ControlSetting(
-        sigma=0.6, lam=0.9, eta=0.5, alpha=0.01, epsilon=0.3, p=512, episodes=3, max_steps=700
-    )
-    steps = assert_compiled_car_is_the_reference(setting, variant, seed, monkeypatch)
     assert min(steps) < setting.max_steps
+    learner = "gq" if variant == "paper" else f"{variant}_gq"
+    lazy = run_setting(dataclasses.replace(engine_setting(setting), learner=learner), 1, seed)
+    assert lazy.steps[0].tolist() == steps
+    assert np.abs(lazy.theta[0] - theta).max() < 1e-9 * np.abs(theta).max()
 
 
 def test_engine_has_the_corrected_method_too():

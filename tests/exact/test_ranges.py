@@ -219,7 +219,6 @@ ANY_SIZE = {
         "stats.intervals.bounded_interval": ("sample",),
         "stats.intervals.student_interval": ("mean", "variance"),
         "stats.intervals.tolerance_interval": ("sample",),
-        "tabular.control.epsilon_greedy": ("row",),
         "tabular.errors.rms_error": ("tables",),
     }.items()
     for name in names

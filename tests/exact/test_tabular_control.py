@@ -1,11 +1,13 @@
-"""On-policy control in a table, against a second implementation that reads like the definitions, and by hand."""
+"""On-policy control in a table, compiled, against an implementation that reads like the definitions, and by hand."""
 
 import numpy as np
 import pytest
 
 from gqlib import FiniteMDP
 from gqlib.domains.episodes import TabularTask
-from gqlib.tabular.control import epsilon_greedy, n_step_q_sigma_control, q_sigma_lambda_control
+from gqlib.fast.rng import uniform
+from gqlib.fast.tabular import n_step_run, trace_run
+from gqlib.seeds import START, words
 
 ALPHA, EPSILON, GAMMA = 0.3, 0.4, 0.8
 SIGMAS = [0.0, 0.3, 1.0, 0.6, 0.2]
@@ -21,24 +23,6 @@ def task(seed=0):
     return TabularTask(
         FiniteMDP(moves, rewards, GAMMA, terminal=[3]), np.array([0.2, 0.5, 0.3, 0.0])
     )
-
-
-def test_the_largest_uniform_number_finds_a_state_where_a_law_falls_short_of_one():
-    tenth = np.full(10, 0.1)
-    assert np.cumsum(tenth)[-1] <= 1.0 - 2.0**-53
-    rewards = np.zeros((10, 1))
-    rewards[:9] = 1.0
-    ten = TabularTask(
-        FiniteMDP(np.full((10, 1, 10), 0.1), rewards, 0.5, terminal=[9]), np.eye(10)[0]
-    )
-    for control, reach in (
-        (n_step_q_sigma_control, {"n": 2}),
-        (q_sigma_lambda_control, {"lam": 0.5}),
-    ):
-        returns, q = control(
-            ten, sigma=[0.5], alpha=0.5, epsilon=0.0, draw=lambda: 1.0 - 2.0**-53, **reach
-        )
-        assert (returns.tolist(), q[0, 0], q[1:].any()) == ([1.0], 0.5, False)
 
 
 def drawn(probabilities, number):
@@ -119,21 +103,24 @@ def trace_learner(lam):
     return learn
 
 
+def stream(number):
+    return words(2019, number, START)
+
+
+def numbers(number):
+    """The same random numbers, one by one."""
+    own = stream(number)
+    return lambda: float(uniform(own))
+
+
+CONTROL = {"alpha": ALPHA, "epsilon": EPSILON}
+
+
 @pytest.mark.parametrize("limit", [4, 10_000])
 @pytest.mark.parametrize("n", [1, 2, 3, 50])
 def test_n_step_control_is_that_of_the_second_implementation(n, limit):
-    wanted = episodes(
-        task(), np.random.default_rng(1).random, n_step_learner(n), limit, stored=True
-    )
-    found = n_step_q_sigma_control(
-        task(),
-        n=n,
-        sigma=SIGMAS,
-        alpha=ALPHA,
-        epsilon=EPSILON,
-        draw=np.random.default_rng(1).random,
-        max_steps=limit,
-    )
+    wanted = episodes(task(), numbers(1), n_step_learner(n), limit, stored=True)
+    found = n_step_run(task(), n, SIGMAS, **CONTROL, stream=stream(1), max_steps=limit)
     for got, want in zip(found, wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-13)
 
@@ -141,42 +128,7 @@ def test_n_step_control_is_that_of_the_second_implementation(n, limit):
 @pytest.mark.parametrize("limit", [4, 10_000])
 @pytest.mark.parametrize("lam", [0.0, 0.7, 1.0])
 def test_control_with_traces_is_that_of_the_second_implementation(lam, limit):
-    wanted = episodes(
-        task(), np.random.default_rng(2).random, trace_learner(lam), limit, stored=False
-    )
-    draw = np.random.default_rng(2).random
-    found = q_sigma_lambda_control(
-        task(), lam=lam, sigma=SIGMAS, alpha=ALPHA, epsilon=EPSILON, draw=draw, max_steps=limit
-    )
+    wanted = episodes(task(), numbers(2), trace_learner(lam), limit, stored=False)
+    found = trace_run(task(), lam, SIGMAS, **CONTROL, stream=stream(2), max_steps=limit)
     for got, want in zip(found, wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-13)
-
-
-def methods():
-    return [
-        lambda *of, **more: n_step_q_sigma_control(*of, **({"n": 1} | more)),
-        lambda *of, **more: q_sigma_lambda_control(*of, **({"lam": 0.5} | more)),
-    ]
-
-
-GOOD = {"sigma": [0.5], "alpha": 0.1, "epsilon": 0.1, "draw": lambda: 0.5}
-
-
-@pytest.mark.parametrize("method", methods())
-def test_a_number_on_the_border_belongs_to_what_comes_next(method):
-    """Starts ½, ½ and moves ½, ½ at a draw of one half: the second state, then the end; ε = ½ is not undercut."""
-    moves = [[[1.0, 0.0, 0.0]], [[0.5, 0.0, 0.5]], [[0.0, 0.0, 1.0]]]
-    mdp = FiniteMDP(moves, [[5.0], [2.0], [0.0]], 1.0, terminal=[2])
-    count = iter([0.5] * 5)
-    given = GOOD | {"alpha": 1.0, "epsilon": 0.5, "draw": lambda: next(count)}
-    returns, q = method(TabularTask(mdp, np.array([0.5, 0.5, 0.0])), **given)
-    assert (returns.tolist(), q.tolist()) == ([2.0], [[0.0], [2.0], [0.0]])
-    assert next(count) == 0.5  # start, action, move and action are one draw each, and one is left
-
-
-def test_an_epsilon_greedy_row_by_hand():
-    np.testing.assert_allclose(
-        epsilon_greedy([0.0, 2.0, 2.0, 3e300], 0.2), [0.05, 0.05, 0.05, 0.85]
-    )
-    np.testing.assert_allclose(epsilon_greedy([3.0, 3.0], 0.0), [1.0, 0.0])
-    np.testing.assert_allclose(epsilon_greedy([1.0, 3.0], 1.0), [0.5, 0.5])

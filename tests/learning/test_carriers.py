@@ -132,6 +132,9 @@ def ratio_like(world, rule, **numbers):
 EXACT = {
     "gq": ("pairs", lambda w: of(w.pairs, SIGMA)),
     "corrected_gq": ("pairs", lambda w: of(CorrectedProblem.of(w.pairs))),
+    "expected_gq": ("pairs", lambda w: of(CorrectedProblem.of(w.pairs))),
+    "weighted_gq": ("pairs", lambda w: of(CorrectedProblem.of(w.pairs, "weighted"))),
+    "maei_gq": ("pairs", lambda w: of(CorrectedProblem.of(w.pairs, "weighted"))),
     "q_sigma": ("pairs", lambda w: of(w.pairs, SIGMA)),
     "sarsa": ("pairs", lambda w: of(w.pairs, 1.0)),
     "expected_sarsa": ("pairs", lambda w: of(w.pairs, 0.0)),
