@@ -689,7 +689,7 @@ def test_every_position_of_the_sliders_has_a_defined_picture(name):
     figure = made(name)
     spec = f"gqFigures[{json.dumps(name)}]"
     loaded(name)
-    for at in positions(figure, random.Random(3), 4):
+    for at in positions(figure, random.Random(3), 2):
         at = settled(figure, at)
         for k, panel in enumerate(figure.panels):
             for axis in ("x", "y"):
@@ -718,7 +718,7 @@ CUT = {
 def test_nothing_is_beyond_the_axes(name):
     figure = made(name)
     loaded(name)
-    for at in positions(figure, random.Random(4), 2):
+    for at in positions(figure, random.Random(4), 1):
         at = settled(figure, at)
         for k, panel in enumerate(figure.panels):
             for mark, axis in itertools.product(panel.marks, "xy"):
