@@ -113,19 +113,11 @@ class TestFiles:
         assert plan.runs == (1000 if name == "fig3-kind" else 200)
 
     @pytest.mark.parametrize(
-        "name", ["fig3-search", "fig3", "fig3-curves", "fig3-lambdas", "fig3-kind"]
+        "name",
+        ["fig3", "fig3-curves", "fig3-lambdas", "fig3-kind"],  # a search: tests/test_results.py
     )
     def test_a_sample_of_runs_comes_out_again(self, stored, name):
         assert verify_sample(stored[name], 3, np.random.default_rng(16)) >= 3
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", IN_BLOCKS)
-    def test_a_block_of_runs_has_the_weights_of_which_the_digest_was_kept(self, stored, name):
-        data = stored[name]
-        small = [i for i, domain in enumerate(data["domain"].values) if domain != "cart_pole"]
-        position = int(np.random.default_rng(len(name)).choice(small))
-        again = recompute(data, position, BLOCK, BLOCK)["digest"][1]
-        assert again[0] == data["digest"].values[position, 1]
 
     def test_no_run_diverged_at_the_chosen_step_sizes(self, stored):
         for name in NAMES[3:]:
