@@ -115,7 +115,6 @@ SLICES: dict[str, tuple[str, ...]] = {
     "emphatic": ("emphatic",),
     "engine/coders": ("engine_parts",),
     "engine/environments": ("engine_parts",),
-    "learners/texts": ("engine_parts",),
     "engine/runs": ("engine_parts", "engine_reference"),
     "evaluation/curves": ("summaries", "labels", "experiments_prediction"),
     "evaluation/grids": ("summaries", "labels", "grids"),
@@ -142,6 +141,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "fast/rng": ("rng", "fast_refusals"),
     "fast/tabular": ("fast_tabular", "fast_refusals"),
     "learners/corrected": ("corrected",),
+    "learners/dense": ("carriers",),
     "learners/ensemble": ("ensemble",),
     "learners/gq": ("learners",),
     "learners/gradient_td": ("relatives",),
@@ -149,6 +149,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "learners/sigma": ("sigma",),
     "learners/sparse": ("sparse_gq",),
     "learners/textbook": ("textbook_parts",),
+    "learners/texts": ("engine_parts",),
     "long_run": ("long_run",),
     "mdp": ("mdp",),
     "methods/catalogue": ("methods",),
@@ -254,7 +255,7 @@ WITH_ROOM = {
 COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast/_agent": ("control/agent on dense features", ("agent_fast", "agent")),
     "fast/_car": ("learners/corrected, step by step", ("corrected", "fast_control")),
-    "fast/_prediction": ("evaluation/run, step by step", ("fast_prediction",)),
+    "fast/_prediction": ("domains/finite and cart_pole, step by step", ("fast_prediction",)),
     "fast/_rng": ("xoshiro on Python integers, published words, mpmath", ("rng",)),
     "fast/_tabular": ("tabular/n_step, traces and control", ("fast_tabular",)),
 }
