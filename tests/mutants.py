@@ -203,7 +203,7 @@ WITHOUT_RANGES = {
     *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_arguments"),
     *("experiments/mountain_car", "experiments/printed", "experiments/search"),
     *(f"control/{name}" for name in ("_answers", "_budget", "_weights", "engine", "tile_tables")),
-    "domains/finite",
+    *("domains/finite", "learners/dense"),
     *(
         f"fast/{name}"
         for name in (
