@@ -114,7 +114,6 @@ SLICES: dict[str, tuple[str, ...]] = {
     "emphatic": ("emphatic",),
     "engine/coders": ("engine_parts",),
     "engine/environments": ("engine_parts",),
-    "learners/texts": ("engine_parts",),
     "engine/runs": ("engine_parts", "engine_reference"),
     "evaluation/curves": ("summaries", "labels", "experiments_prediction"),
     "evaluation/grids": ("summaries", "labels", "grids"),
@@ -141,6 +140,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "fast/rng": ("rng", "fast_refusals"),
     "fast/tabular": ("fast_tabular", "fast_refusals"),
     "learners/corrected": ("corrected",),
+    "learners/dense": ("carriers",),
     "learners/ensemble": ("ensemble",),
     "learners/gq": ("learners",),
     "learners/gradient_td": ("relatives",),
@@ -148,6 +148,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "learners/sigma": ("sigma",),
     "learners/sparse": ("sparse_gq",),
     "learners/textbook": ("textbook_parts",),
+    "learners/texts": ("engine_parts",),
     "long_run": ("long_run",),
     "mdp": ("mdp",),
     "methods/catalogue": ("methods",),
@@ -201,7 +202,7 @@ WITHOUT_RANGES = {
     *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_arguments"),
     *("experiments/mountain_car", "experiments/printed", "experiments/search"),
     *(f"control/{name}" for name in ("_answers", "_budget", "_weights", "engine", "tile_tables")),
-    "domains/finite",
+    *("domains/finite", "learners/dense"),
     *(
         f"fast/{name}"
         for name in (
@@ -254,7 +255,7 @@ COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "engine/_steps": ("control/agent on dense features", ("agent_fast", "weights")),
     "fast/_tiles": ("tiles3", ("agent_fast", "agent")),
     "fast/_car": ("learners/corrected, step by step", ("corrected", "fast_control")),
-    "fast/_prediction": ("evaluation/run, step by step", ("fast_prediction",)),
+    "fast/_prediction": ("domains/finite and cart_pole, step by step", ("fast_prediction",)),
     "fast/_rng": ("xoshiro on Python integers, published words, mpmath", ("rng",)),
     "fast/_tabular": (
         "tabular/n_step, tabular/_along, and the definitions in the tests",

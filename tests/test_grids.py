@@ -72,10 +72,11 @@ def test_what_does_not_matter_is_repeated(learner, reading):
 
 
 def test_the_literal_reading_may_be_computed_once():
-    """What the grid leaves out, σ in the literal reading, is void to the bit."""
+    """What the grid leaves out, σ in the literal reading, is void up to rounding."""
     grid = dataclasses.replace(GRID, options=(("reading", "literal"),))
-    cells = [run_prediction(grid.cell(i, 0, 0), 2, seed=1).theta.tobytes() for i in range(3)]
-    assert len(set(cells)) == 1
+    first, *others = (run_prediction(grid.cell(i, 0, 0), 2, seed=1).theta for i in range(3))
+    for other in others:
+        np.testing.assert_allclose(other, first, rtol=0, atol=1e-13 * np.abs(first).max())
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,9 @@ def test_what_has_a_mark_is_kept_on_disk_by_it() -> None:
     from numba.core.caching import FunctionCache, NullCache
 
     kernel = _jit.njit()(lambda x: x + 1)
+    name, own = kernel.py_func.__qualname__, mark(kernel)
     assert keep(kernel) is kernel
+    assert kernel.py_func.__qualname__ == f"{name}_{own[:16]}"  # its symbols are no other kernel's
     assert isinstance(kernel._cache, FunctionCache)
     codegen = type("Codegen", (), {"magic_tuple": lambda self: ("machine",)})()
     assert kernel._cache._index_key("signature", codegen) == (

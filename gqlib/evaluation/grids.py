@@ -132,9 +132,9 @@ class GridSetting(Setting):
 
     @property
     def sigma_matters(self) -> bool:
-        """Whether cells differ by σ: not for learners without one, and not in the literal reading (to the bit)."""
+        """Whether cells differ by σ: not for learners without one, and not in the literal reading (up to rounding)."""
         return (
-            self.learner in ("gq", "semi-gradient")
+            not self.cell(0, 0, 0).aims_at_target
             and dict(self.options).get("reading", "literal") != "literal"
         )
 

@@ -144,16 +144,9 @@ def keep(kernel: Any) -> Any:
             def _index_key(self, sig: Any, codegen: Any) -> Any:
                 return sig, codegen.magic_tuple(), mark
 
-            def load_overload(self, *asked: Any) -> Any:
-                try:
-                    return super().load_overload(*asked)
-                except (
-                    AttributeError,
-                    ImportError,
-                ):  # what is on disk names things that have moved
-                    self.flush()
-                    return None
-
+        # Numba calls a kernel by its name and a number that begins again in every process: two that were compiled in two
+        # processes would share what belongs to either, such as the types of arrays that it returns.
+        kernel.py_func.__qualname__ += f"_{mark[:16]}"
         with contextlib.suppress(RuntimeError):  # there is no place for it on this disk
             kernel._cache = ByFingerprint(kernel.py_func)
     return kernel

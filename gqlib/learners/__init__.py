@@ -1,5 +1,7 @@
-"""Learners: one step of each, as pure functions that read like the equations, and many runs at once.
+"""Learners: each is a text of three scalar functions; one step of each, as a pure function; and many runs at once.
 
+``texts``        every learner, written once, and how to write your own
+``dense``        the carrier that applies a text to whole vectors
 ``gq``           semi-gradient Q(σ, λ) and GQ(σ, λ), Eqs. (10), (25) and (26), and Algorithm 1 as printed
 ``relatives``    the methods that GQ(σ, λ) is related to, one step of each
 ``gradient_td``  TDC(λ), GTD2 and GQ(λ) of Maei and Sutton, weighted by importance ratios

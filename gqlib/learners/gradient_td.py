@@ -28,7 +28,7 @@ from gqlib.learners.texts import LEARNERS
 __all__ = ["gtd2_step", "maei_gq_step", "tdc_step"]
 
 
-def _step(
+def _carried(
     name: str,
     weights: dense.Weights,
     seen: tuple[Array, float, Array],
@@ -85,7 +85,7 @@ def tdc_step(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next=phi_next
     )
     weights, seen = dense.Weights(theta, omega, trace), (phi, reward, phi_next)
-    return _step("tdc", weights, seen, rho, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    return _carried("tdc", weights, seen, rho, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
 
 
 def maei_gq_step(
@@ -120,7 +120,7 @@ def maei_gq_step(
         theta=theta, omega=omega, trace=trace, phi=phi, phi_next_expected=phi_next_expected
     )
     weights, seen = dense.Weights(theta, omega, trace), (phi, reward, phi_next_expected)
-    return _step("tdc_pairs", weights, seen, rho, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
+    return _carried("tdc_pairs", weights, seen, rho, lam=lam, gamma=gamma, alpha=alpha, beta=beta)
 
 
 def gtd2_step(
@@ -154,5 +154,7 @@ def gtd2_step(
         theta=theta, omega=omega, phi=phi, phi_next=phi_next
     )
     weights, seen = dense.Weights(theta, omega, np.zeros_like(theta)), (phi, reward, phi_next)
-    theta, omega, _, delta = _step("gtd2", weights, seen, rho, gamma=gamma, alpha=alpha, beta=beta)
+    theta, omega, _, delta = _carried(
+        "gtd2", weights, seen, rho, gamma=gamma, alpha=alpha, beta=beta
+    )
     return theta, omega, delta

@@ -4,8 +4,8 @@ r"""Learners as data: a learner is three functions that say what happens to θ, 
     before(memory, seen, rates)      decay, gain, shrink, on_phi:  e ← decay·e + gain·φ,  ω ← shrink·ω + β·on_phi·φ
     after(memory, seen, rates)       (memory, `Change`): the multiples of e and of features that θ and ω gain
 
-They see inner products alone (`Before`, `Seen`), so the engine is free to carry the changes out lazily, and the
-reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', ·):
+They see inner products alone (`Before`, `Seen`), so a carrier is free to carry the changes out
+lazily or densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', ·):
 
     gq                  GQ(σ, λ), Eqs. (25)–(26), v of the same step
     gq_lagged           Algorithm 1 as printed: θ uses v of the step before (that of an episode which is cut off falls
@@ -39,6 +39,20 @@ reference densely. All are compiled by ``numba.njit``. With φ̄' = E_πφ(S', �
                         emphasis or 1,  δ of Expected Sarsa,  φ̄' for φ',  F ← γρF + 1;  tdc_pairs is greedy_gq
     textbook_gq         the textbook's repair (`gqlib.learners.textbook`):  e ← γλ(σρ + (1−σ)π)e + φ,  δ of Expected
                         Sarsa,  θ += α(δe − γ(eᵀω)(φ̄' − λc'φ')),  c' that of A'
+
+Two carriers carry them out: `gqlib.learners.dense`, which lies beneath `gq_step`, `tdc_step`, `run_prediction` and all
+other steps on vectors, and the lazy kernel of `gqlib.engine`. What is written elsewhere, and why:
+
+    HTD, proximal GTD2, AᵀTD       more than one trace, a second step from the first, or the error of an earlier step
+                                   (`gqlib.methods.steps`)
+    LSTD                           no step: it solves equations (`gqlib.evaluation.run`, `gqlib.methods.steps`)
+    Algorithm 1 as printed         its v is a matrix (`gqlib.learners.gq.gq_step_lagged`); "gq_lagged" is the same in a
+                                   form that costs O(d), and a test compares
+    replacing traces, tables       not multiples of vectors (`gqlib.tabular`)
+    relatives                      witnesses: Sarsa(λ), Expected Sarsa and Tree Backup from their own sources
+                                   (`gqlib.learners.relatives`)
+    ensembles of runs              many runs and step sizes at once, in NumPy (`gqlib.learners.ensemble`,
+                                   `gqlib.methods.steps.run_method`)
 """
 
 from __future__ import annotations

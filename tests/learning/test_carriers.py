@@ -11,7 +11,7 @@ import pytest
 from gqlib import PredictionProblem
 from gqlib.domains import random_mdp, random_policy
 from gqlib.emphatic import emphatic_matrix, emphatic_vector
-from gqlib.learners import dense
+from gqlib.learners import dense, gq_step_lagged
 from gqlib.learners.corrected import CorrectedProblem, importance_ratios
 from gqlib.learners.textbook import TextbookProblem, TracedProblem, trace_coefficients
 from gqlib.learners.texts import LEARNERS
@@ -178,6 +178,24 @@ def test_the_mean_of_a_step_is_the_exact_one(world, name):
 def test_every_learner_has_a_witness():
     """Whoever adds a learner says what it is in the mean, in `EXACT`, or what else holds it, in `OTHER`."""
     assert set(EXACT) | OTHER == set(LEARNERS)
+
+
+def test_algorithm_1_needs_no_matrix():
+    """The text "gq_lagged" keeps what θ still has to gain, a vector, in place of v."""
+    rng, learner = np.random.default_rng(1), LEARNERS["gq_lagged"]
+    theta, omega, trace, v = np.ones(4), np.zeros(4), np.zeros(4), np.zeros((4, 4))
+    numbers = {"lam": 0.7, "gamma": 0.9, "alpha": 0.05, "beta": 0.1}
+    weights = dense.begin(learner, theta, dense.rates(**numbers))
+    for _ in range(30):
+        phi, after, expected = rng.normal(size=(3, 4))
+        reward, sigma = rng.normal(), rng.random()
+        seen = (phi, reward, after, expected)
+        theta, omega, trace, v, _ = gq_step_lagged(
+            theta, omega, trace, v, *seen, sigma=sigma, **numbers
+        )
+        weights, _ = dense.step(learner, weights, *seen, dense.rates(**numbers), sigma=sigma)
+        np.testing.assert_allclose(weights.theta, theta, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(weights.omega, omega, rtol=0, atol=1e-13)
 
 
 def test_true_online_sarsa_is_the_online_lambda_return():
