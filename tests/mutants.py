@@ -199,7 +199,7 @@ SLICES: dict[str, tuple[str, ...]] = {
 }
 # Without public functions that test_ranges can call; each of the other modules is held to its test there, too.
 WITHOUT_RANGES = {
-    *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_arguments"),
+    *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_along", "tabular/_arguments"),
     *("experiments/mountain_car", "experiments/printed", "experiments/search"),
     *(f"control/{name}" for name in ("_answers", "_budget", "_weights", "engine", "tile_tables")),
     *("domains/finite", "learners/dense"),

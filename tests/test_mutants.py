@@ -61,6 +61,7 @@ THROUGH_OTHERS = {
     "rules",
     "stats/_checks",
     "stats/_told",
+    "tabular/_along",
     "tabular/_arguments",
 }
 
