@@ -112,6 +112,7 @@ SLICES: dict[str, tuple[str, ...]] = {
     "experiments/printed": ("paper",),
     "plots": ("plots",),
     "emphatic": ("emphatic",),
+    "engine/_steps": ("agent_fast", "weights"),
     "engine/coders": ("engine_parts",),
     "engine/environments": ("engine_parts",),
     "engine/runs": ("engine_parts", "engine_reference"),
@@ -202,7 +203,7 @@ WITHOUT_RANGES = {
     *("__init__", "_objects", "_validate", "cli", "rules", "tabular/_along", "tabular/_arguments"),
     *("experiments/mountain_car", "experiments/printed", "experiments/search"),
     *(f"control/{name}" for name in ("_answers", "_budget", "_weights", "engine", "tile_tables")),
-    *("domains/finite", "learners/dense"),
+    *("domains/finite", "engine/_steps", "learners/dense"),
     *(
         f"fast/{name}"
         for name in (
@@ -252,7 +253,6 @@ WITH_ROOM = {
 # Not mutated, because compiled: mutmut leaves functions under a decorator alone. Each kernel has a reference, which is
 # mutated above as are the entrances to the kernels, and tests that compare the two number by number.
 COMPARED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "engine/_steps": ("control/agent on dense features", ("agent_fast", "weights")),
     "fast/_tiles": ("tiles3", ("agent_fast", "agent")),
     "fast/_car": ("learners/corrected, step by step", ("corrected", "fast_control")),
     "fast/_prediction": ("domains/finite and cart_pole, step by step", ("fast_prediction",)),
