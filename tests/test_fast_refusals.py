@@ -357,6 +357,7 @@ BOUNDS = [
     "test_fast_prediction.py::test_bits_are_those_that_were_committed",
     "test_fast_tabular.py",
     "exact/test_own_domain.py::test_learners_run_on_a_problem_of_ones_own",
+    "learning/test_carriers.py::test_the_compiled_loop_takes_the_steps_of_numpy",
     "test_rng.py::test_blocks_of_normals_are_the_single_ones",
 ]
 
