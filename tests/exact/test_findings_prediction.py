@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gqlib.evaluation.grids import BLOCK, find
+from gqlib.evaluation.grids import find
 from gqlib.experiments import figure3 as exp
 from gqlib.experiments import load_experiment
 from gqlib.stats import holm
 from gqlib.stats.ends import better_than_both, compare_with_ends
-from gqlib.sweeps.results import load_results, recompute, verify_sample
+from gqlib.sweeps.results import load_results, verify_sample
 
 RESULTS = Path(__file__).parents[2] / "results"
 NAMES = (
