@@ -18,6 +18,7 @@ with two more asserts and two more tests it is 39. `tests/planted_at_random.json
 
 from __future__ import annotations
 
+import argparse
 import ast
 import functools
 import importlib
@@ -401,8 +402,16 @@ def write(seed: int, rows: list[list[Any]]) -> None:
 
 
 if __name__ == "__main__":
-    way, given = sys.argv[1:]
-    error = Drawn(*json.loads(given))
+    parser = argparse.ArgumentParser(
+        description="Try one error; tools/planted.py --drawn calls this."
+    )
+    parser.add_argument("way", choices=("tests", "chapter", "whole"))
+    parser.add_argument("error", type=lambda given: Drawn(*json.loads(given)), help="as JSON")
+    given = parser.parse_args()
     sys.path.insert(0, os.getcwd())
-    found = in_tests(error) if way == "tests" else in_chapter(error, whole=way == "whole")
+    found = (
+        in_tests(given.error)
+        if given.way == "tests"
+        else in_chapter(given.error, whole=given.way == "whole")
+    )
     print(f"\nNOTICED {found}")
