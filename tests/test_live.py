@@ -452,6 +452,13 @@ class Tab:
         """Run a cell, and those above that have not run, as its button does."""
         return self.evaluate(f"gqLive.chapter.runCell(gqLive.chapter.cells[{number - 1}])")
 
+    def ends(self, number, within=120):
+        """Whether a cell that is run ends within so many seconds."""
+        cell = f"gqLive.chapter.cells[{number - 1}]"
+        ended = f"gqLive.chapter.runCell({cell}).then(() => true)"
+        late = f"new Promise((tell) => setTimeout(tell, {1000 * within}, false))"
+        return self.evaluate(f"Promise.race([{ended}, {late}])")
+
     def write(self, number, text):
         self.evaluate(
             f"gqLive.chapter.cells[{number - 1}].editor.replace({json.dumps(text)}) ?? null"
@@ -892,7 +899,12 @@ def attempt(tab, number, table, address, silent):
     at_once = len(texts) if table in ("worker", "html", "leaving_html") else 1
     for at in range(0, len(texts), at_once):
         tab.write(number, WAYS[table][1].format(texts=texts[at : at + at_once]))
-        tab.run(number)
+        if isinstance(tab, Firefox) and table in ("classic", "module"):
+            if not tab.ends(number):  # now and then one alone is enough for that
+                tab.evaluate("gqLive.chapter.stop() ?? null")
+                continue
+        else:
+            tab.run(number)
         assert tab.state(number).startswith("ran in"), (texts[at], tab.outputs(number))
         time.sleep({"html": 4, "latex": 2}.get(table.removeprefix("leaving_"), 0.5))
         output = f"gqLive.chapter.cells[{number - 1}].output"
