@@ -352,7 +352,7 @@ BOUNDS = [
     "test_fast_control.py::test_same_trajectory_and_weights_as_the_dense_reference",
     "test_fast_control.py::test_rows_are_found_exactly",
     "test_fast_control.py::test_bare_loop_drives_the_same_car",
-    "test_corrected.py::test_car_with_the_papers_variant_takes_the_engines_steps",
+    "exact/test_corrected.py::test_compiled_car_is_the_reference_step_on_the_same_car",
     "test_fast_prediction.py::TestWalks",
     "test_fast_prediction.py::test_bits_are_those_that_were_committed",
     "test_fast_tabular.py",

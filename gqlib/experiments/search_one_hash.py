@@ -24,6 +24,7 @@ that of `gqlib.experiments.search`; the protocol, written down before its runs w
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -118,6 +119,12 @@ def row_name(row: Fields) -> str:
     if not isinstance(row, dict) or not {"method", "target", "p", "sigma"} <= set(row):
         raise ValueError(
             f"row is {check.brief(row)}; it should be a dict with method, target, p and sigma"
+        )
+    words, numbers = (row["method"], row["target"]), (row["p"], row["sigma"])
+    known = all(isinstance(word, str) for word in words) and words in product(METHODS, TARGETS)
+    if not known or not all(isinstance(number, int | float) for number in numbers):
+        raise ValueError(
+            f"row is {check.brief(row)}; it should have a method, a target, p and sigma of the search"
         )
     noise = "~" if row.get("sigma_noise") else ""
     return f"{row['method']} | {row['target']} | {row['p']} | {noise}{row['sigma']:g}"
@@ -296,7 +303,7 @@ def tuned_scores(
     ----------
     dataset : xarray.Dataset
         The result of ``control-tuned``, or of ``control-tuned-rltoolkit``, with scores
-        (`gqlib.experiments.mountain_car_results.with_scores`).
+        (`with_scores` of `gqlib.experiments.mountain_car_results`).
     grid : {"all", "paper", "eta 1"}
         Within which cells step sizes were chosen.
     dynamic : bool

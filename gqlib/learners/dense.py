@@ -122,6 +122,7 @@ def again(learner: Learner, weights: Weights, numbers: Rates) -> Weights:
     return begin(learner, weights.theta, numbers)._replace(omega=weights.omega, due=weights.due)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused, or counted, by who asks
 def step(
     learner: Learner,
     weights: Weights,

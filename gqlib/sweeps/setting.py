@@ -115,7 +115,10 @@ def _checked(name: str, value: Any, kind: Any) -> Any:
     if origin is Literal:
         return check.choice(name, value, inner)
     if origin is tuple:
-        given = value if isinstance(value, list | tuple | np.ndarray) else (value,)
+        several = isinstance(value, list | tuple) or (
+            isinstance(value, np.ndarray) and value.ndim > 0
+        )
+        given = value if several else (value,)
         kinds = inner[:1] * len(given) if inner[-1] is ... else inner
         if not len(given) or len(kinds) != len(given):
             wanted = len(inner) if inner[-1] is not ... else "at least one"

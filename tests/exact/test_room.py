@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Callable[[], Any], str, Any, int]] = {
     ),
     "from_gym: 4 states, 2 actions": (lambda: FiniteMDP.from_gym(RING, 0.9), "env", RING, 32),
     "corrected_car": (
-        lambda: corrected_car(ControlSetting(episodes=3, max_steps=5, target="greedy"), "corrected", 2, 1),
+        lambda: corrected_car(ControlSetting(episodes=3, max_steps=5, target="greedy"), "expected", 2, 1),
         "runs", 2, 6,
     ),
     "run_control": (lambda: run_control(ControlSetting(episodes=3, max_steps=5), 2, 0), "runs", 2, 6),
