@@ -48,6 +48,8 @@ export async function outputRoom(parent, title) {
   const frame = await room(parent, `<html class="gq-live-inside">${sheets}${body}`, { sandbox: "allow-same-origin", class: "gq-live-frame", title });
   const place = frame.contentDocument.querySelector("noscript > div");
   if (!place) throw new Error("this browser runs the scripts of an output, so nothing runs here");
+  // Before it is closed: afterwards the styles' own icons would be refused, aloud.
+  await Promise.all([...frame.contentDocument.fonts].filter((font) => font.family.includes("Awesome")).map((font) => font.load().catch(() => {})));
   close(frame.contentWindow, OUTPUT, "an output");
   return { frame, place };
 }

@@ -403,7 +403,7 @@ def final_outcomes(found: Mapping[str, Outcome], finals: xarray.Dataset) -> dict
         The outcomes of the first stage, by name of a row.
     finals : xarray.Dataset
         The result of ``control-finals``, with scores
-        (`with_scores` of `gqlib.experiments.mountain_car_results`).
+        (`with_scores`).
 
     Examples
     --------
@@ -501,7 +501,7 @@ def scores(dataset: xarray.Dataset, row: Fields) -> Array:
     ----------
     dataset : xarray.Dataset
         The result of ``control-family``, with scores
-        (`with_scores` of `gqlib.experiments.mountain_car_results`).
+        (`with_scores`).
     row : dict
         One of `rows`, or its dynamic counterpart, that is not given up.
 

@@ -303,7 +303,7 @@ def tuned_scores(
     ----------
     dataset : xarray.Dataset
         The result of ``control-tuned``, or of ``control-tuned-rltoolkit``, with scores
-        (`with_scores` of `gqlib.experiments.mountain_car_results`).
+        (`with_scores`).
     grid : {"all", "paper", "eta 1"}
         Within which cells step sizes were chosen.
     dynamic : bool
