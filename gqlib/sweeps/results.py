@@ -409,8 +409,8 @@ def verify_sample(
     What linear algebra computes, MSPBE and errors of values, depends in its last digits on the kernels that the
     library chooses for the processor: on an older one an honest file of such measures may be refused.
     Digests of weights are left out: those of the committed Figure 3 are of the bits that its learners had before they were
-    compiled from one text, which are the same up to rounding. A search keeps nothing else of single runs; recompute all
-    runs of one of its settings, and compare the means.
+    compiled from one text, which are the same up to rounding. A search keeps nothing else of single runs, and a warning
+    says so; recompute all runs of one of its settings, and compare the means.
     In a page of the book, where nothing is compiled and a run may take minutes, none is recomputed, and a warning says
     so.
 
@@ -469,6 +469,11 @@ def verify_sample(
                     f"dataset has another {name} in setting {setting}, run {run} than this code gives"
                 )
             compared += made[0].size
+    if not compared:
+        warnings.warn(
+            "nothing was compared: of single runs the result keeps digests of weights alone",
+            stacklevel=2,
+        )
     return compared
 
 

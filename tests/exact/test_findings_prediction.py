@@ -119,6 +119,10 @@ class TestFiles:
     def test_a_sample_of_runs_comes_out_again(self, stored, name):
         assert verify_sample(stored[name], 3, np.random.default_rng(16)) >= 3
 
+    def test_a_search_says_that_nothing_of_single_runs_is_compared(self, stored):
+        with pytest.warns(UserWarning, match="nothing was compared"):
+            assert verify_sample(stored["fig3-search"], 1, np.random.default_rng(16)) == 0
+
     def test_no_run_diverged_at_the_chosen_step_sizes(self, stored):
         for name in NAMES[3:]:
             values = stored[name]["mspbe_late" if name == "fig3-curves" else "mspbe"].values
